@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A reading position over a text, shared by all parts of the parser."""
+
+from __future__ import annotations
+
+from shellguard.errors import ShellSyntaxError
+from shellguard.syntax.tokens import END, NAME
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+    from shellguard.spans import Span
+    from shellguard.syntax.nodes import HereDoc, Script, WordPart
+
+    ReadScript: TypeAlias = Callable[["Cursor"], Script]
+    ReadExpansion: TypeAlias = Callable[["Cursor", bool], WordPart | None]
+
+MAX_DEPTH = 50
+"""Nesting beyond this is refused. Agents stay below 10; Python's own limit of 1,000 frames allows about 80."""
+
+
+class Cursor:
+    """`text[pos]` is the next character; `text` ends with one END that is not part of what is read.
+
+    `pending` are the here-documents named since the last newline. `commands` are the places of a `((` that is known to
+    open two subshells and no arithmetic. `read_script` and `read_expansion` tie the recursion between the modules:
+    words hold scripts, and scripts hold words. `parse.py` sets them.
+    """
+
+    __slots__ = ("commands", "depth", "pending", "pos", "read_expansion", "read_script", "text")
+
+    def __init__(self, text: str, read_script: ReadScript, read_expansion: ReadExpansion) -> None:
+        self.text = text + END
+        self.pos = 0
+        self.depth = 0
+        self.pending: list[HereDoc] = []
+        self.commands: set[int] = set()
+        self.read_script = read_script
+        self.read_expansion = read_expansion
+
+    def within(self, text: str) -> Cursor:
+        """A cursor over a text that was taken out of this one: a here-document body, what stands between backticks."""
+        inner = Cursor(text, self.read_script, self.read_expansion)
+        inner.depth = self.depth
+        return inner
+
+    def at_end(self) -> bool:
+        return self.pos >= len(self.text) - 1
+
+    def error(self, message: str, start: int, end: int | None = None) -> ShellSyntaxError:
+        """The refusal of `text[start:end]`.
+
+        Without `end`, of the one character at `start` (the end of the text has none).
+        """
+        last = len(self.text) - 1
+        span: Span = (min(start, last), min(start + 1 if end is None else end, last))
+        return ShellSyntaxError(message, span, self.text[:-1])
+
+    def unexpected(self) -> ShellSyntaxError:
+        """The refusal of the next character, or of the name that begins there."""
+        if self.at_end():
+            return self.error("the text ends where more is expected", self.pos)
+        if self.text[self.pos] == "\n":
+            return self.error("a line ends where more is expected", self.pos)
+        end = self.pos + 1
+        if self.text[self.pos] in NAME:
+            while self.text[end] in NAME:
+                end += 1
+        return self.error(f"unexpected {self.text[self.pos : min(end, self.pos + 40)]!r}", self.pos, end)
+
+    def enter(self, start: int) -> None:
+        """One level deeper.
+
+        The one who enters takes one off `depth` when done (a refusal ends the parse, so not then).
+        """
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise self.error(f"nested deeper than {MAX_DEPTH} levels", start)
+
+    def skip_blanks(self) -> None:
+        """Past spaces, tabs and line continuations."""
+        text, pos = self.text, self.pos
+        while True:
+            char = text[pos]
+            if char == " " or char == "\t":
+                pos += 1
+            elif char == "\\" and text[pos + 1] == "\n":
+                pos += 2
+            else:
+                self.pos = pos
+                return
+
+    def expect(self, token: str, what: str) -> None:
+        """Past `token`, or a refusal that says `what` it would have ended."""
+        if not self.text.startswith(token, self.pos):
+            if self.at_end():
+                raise self.error(f"the text ends inside {what}: {token!r} is missing", self.pos)
+            raise self.error(f"{token!r} expected to end {what}", self.pos)
+        self.pos += len(token)
