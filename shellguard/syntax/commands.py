@@ -614,6 +614,8 @@ def _read_coproc(cursor: Cursor, start: int) -> Command:
     body = _read_statement(cursor)
     if isinstance(body.command, Function):
         raise cursor.error("a function inside `coproc` is not modelled", *body.span)
+    if isinstance(body.command, Simple) and any(literal_text(word) in RESERVED for word in body.command.words[:2]):
+        raise cursor.error("a reserved word behind `coproc` that begins no command", *body.span)
     return Coproc(name, body, (start, body.span[1]))
 
 

@@ -62,6 +62,8 @@ def read_redirection(cursor: Cursor, before: int) -> Redirection:
             "a line continuation inside an operator is not modelled", cursor.pos, cursor.pos + 2
         )
     cursor.skip_blanks()
+    if cursor.text[cursor.pos] == "#" or (operator not in ("<&", ">&") and redirect_at(cursor) > 0):
+        raise cursor.unexpected()  # a comment, or the descriptor of a further redirection
     if operator == "<<" or operator == "<<-":
         return _read_here_document(cursor, descriptor, operator == "<<-", start)
     if operator == "<<<":
