@@ -88,14 +88,14 @@ def read_array(cursor: Cursor) -> Array:
             elements.append(_read_element(cursor))
     cursor.pos += 1
     cursor.depth -= 1
-    if text[cursor.pos] not in WORD_END:
+    if not cursor.ends_word(cursor.pos):
         raise cursor.error("text directly after an array is not modelled", cursor.pos)
     return Array(tuple(elements), (start, cursor.pos))
 
 
 def _line_end(cursor: Cursor) -> int:
     end = cursor.text.find("\n", cursor.pos)
-    return len(cursor.text) - 1 if end < 0 else end
+    return cursor.end if end < 0 else end
 
 
 def _read_element(cursor: Cursor) -> ArrayElement:

@@ -40,7 +40,6 @@ from shellguard.syntax.tokens import (
     RESERVED,
     RESERVED_CHARS,
     RESERVED_START,
-    WORD_END,
 )
 from shellguard.syntax.words import ARGUMENT, PATTERN, read_word
 
@@ -129,7 +128,7 @@ def _skip_newlines(cursor: Cursor) -> None:
             read_newline(cursor)
         elif char == "#":
             end = text.find("\n", cursor.pos)
-            cursor.pos = len(text) - 1 if end < 0 else end
+            cursor.pos = cursor.end if end < 0 else end
         else:
             return
 
@@ -200,14 +199,14 @@ def _read_pipeline(cursor: Cursor) -> Statement:
 
 
 def _read_time_options(cursor: Cursor) -> bool:
-    """Past `-p` and `--` behind `time`; whether the first was there."""
+    """Past `-p` and `--` behind `time`; whether one was there. Bash 5.2 takes the second for the first."""
     posix = False
     for option in ("-p", "--"):
         cursor.skip_blanks()
         pos = cursor.pos
-        if cursor.text.startswith(option, pos) and cursor.text[pos + len(option)] in WORD_END:
+        if cursor.text.startswith(option, pos) and cursor.ends_word(pos + len(option)):
             cursor.pos += len(option)
-            posix = posix or option == "-p"
+            posix = True
     return posix
 
 
@@ -258,7 +257,7 @@ def _reserved_at(cursor: Cursor) -> str:
         end += 1
     if text[end] == "\\" and text[end + 1] == "\n":
         return _refuse_continued_reserved_word(cursor, end)
-    return text[pos:end] if text[end] in WORD_END and text[pos:end] in RESERVED else ""
+    return text[pos:end] if text[pos:end] in RESERVED and cursor.ends_word(end) else ""
 
 
 def _refuse_continued_reserved_word(cursor: Cursor, pos: int) -> str:
@@ -272,7 +271,7 @@ def _refuse_continued_reserved_word(cursor: Cursor, pos: int) -> str:
         else:
             word += text[end]
             end += 1
-    if text[end] not in WORD_END or word not in RESERVED:
+    if word not in RESERVED or not cursor.ends_word(end):
         return ""
     if word == text[start:pos]:
         return word
@@ -334,7 +333,7 @@ def _read_simple(cursor: Cursor) -> Statement:
                 end = cursor.pos
                 cursor.skip_blanks()
                 continue
-        if char == "#" or (char in WORD_END and not _at_process_sub(cursor)):
+        if char == "#" or cursor.ends_word(cursor.pos):
             break
         if not words:
             assignment = read_assignment(cursor)
@@ -357,10 +356,6 @@ def _read_simple(cursor: Cursor) -> Statement:
         raise cursor.unexpected()
     command = Simple(tuple(assignments), tuple(words), (start, end))
     return Statement(command, tuple(redirections), False, False, (start, end))
-
-
-def _at_process_sub(cursor: Cursor) -> bool:
-    return cursor.text[cursor.pos] in "<>" and cursor.text[cursor.pos + 1] == "("
 
 
 def _read_parentheses(cursor: Cursor) -> Command:
@@ -458,7 +453,7 @@ def _read_name(cursor: Cursor, what: str) -> str:
     end = start
     while text[end] in NAME:
         end += 1
-    if text[start] not in NAME_START or text[end] not in WORD_END:
+    if text[start] not in NAME_START or not cursor.ends_word(end):
         raise cursor.error(f"{what} must be a plain name", start, end)
     cursor.pos = end
     return text[start:end]
@@ -560,7 +555,7 @@ def _read_pattern(cursor: Cursor) -> Word:
 
 def _read_conditional(cursor: Cursor, start: int) -> Command:
     condition = read_condition(cursor)
-    if not cursor.text.startswith("]]", cursor.pos) or cursor.text[cursor.pos + 2] not in WORD_END:
+    if not cursor.text.startswith("]]", cursor.pos) or not cursor.ends_word(cursor.pos + 2):
         raise cursor.unexpected()
     cursor.pos += 2
     return Conditional(condition, (start, cursor.pos))
@@ -609,12 +604,16 @@ def _read_function_body(cursor: Cursor, name: str, start: int) -> Function:
 def _read_coproc(cursor: Cursor, start: int) -> Command:
     cursor.skip_blanks()
     name = None
+    if _reserved_at(cursor) in RESERVED - _BODIES:
+        raise cursor.unexpected()
     if cursor.text[cursor.pos] != "(" and not _reserved_at(cursor):
         name = _name_before_compound(cursor)
     body = _read_statement(cursor)
     if isinstance(body.command, Function):
         raise cursor.error("a function inside `coproc` is not modelled", *body.span)
-    if isinstance(body.command, Simple) and any(literal_text(word) in RESERVED for word in body.command.words[:2]):
+    if isinstance(body.command, Simple) and any(
+        literal_text(word) in RESERVED for word in body.command.words[:2]
+    ):
         raise cursor.error("a reserved word behind `coproc` that begins no command", *body.span)
     return Coproc(name, body, (start, body.span[1]))
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from shellguard.errors import ShellSyntaxError
-from shellguard.syntax.tokens import END, NAME
+from shellguard.syntax.tokens import END, NAME, WORD_END
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,22 +17,26 @@ if TYPE_CHECKING:
     ReadScript: TypeAlias = Callable[["Cursor"], Script]
     ReadExpansion: TypeAlias = Callable[["Cursor", bool], WordPart | None]
 
+_LOOKAHEAD = 4
+"""How many END stand behind a text: the parser looks at most three characters ahead without a check."""
+
 MAX_DEPTH = 50
 """Nesting beyond this is refused. Agents stay below 10; Python's own limit of 1,000 frames allows about 80."""
 
 
 class Cursor:
-    """`text[pos]` is the next character; `text` ends with one END that is not part of what is read.
+    """`text[pos]` is the next character, `text[:end]` what is read; behind it stand a few END.
 
-    `pending` are the here-documents named since the last newline. `commands` are the places of a `((` that is known to
-    open two subshells and no arithmetic. `read_script` and `read_expansion` tie the recursion between the modules:
-    words hold scripts, and scripts hold words. `parse.py` sets them.
+    `pending` are the here-documents named since the last newline. `commands` are the places of a `((` that is
+    known to open two subshells and no arithmetic. `read_script` and `read_expansion` tie the recursion between the
+    modules: words hold scripts, and scripts hold words. `parse.py` sets them.
     """
 
-    __slots__ = ("commands", "depth", "pending", "pos", "read_expansion", "read_script", "text")
+    __slots__ = ("commands", "depth", "end", "pending", "pos", "read_expansion", "read_script", "text")
 
     def __init__(self, text: str, read_script: ReadScript, read_expansion: ReadExpansion) -> None:
-        self.text = text + END
+        self.text = text + END * _LOOKAHEAD
+        self.end = len(text)
         self.pos = 0
         self.depth = 0
         self.pending: list[HereDoc] = []
@@ -47,16 +51,15 @@ class Cursor:
         return inner
 
     def at_end(self) -> bool:
-        return self.pos >= len(self.text) - 1
+        return self.pos >= self.end
 
     def error(self, message: str, start: int, end: int | None = None) -> ShellSyntaxError:
         """The refusal of `text[start:end]`.
 
         Without `end`, of the one character at `start` (the end of the text has none).
         """
-        last = len(self.text) - 1
-        span: Span = (min(start, last), min(start + 1 if end is None else end, last))
-        return ShellSyntaxError(message, span, self.text[:-1])
+        span: Span = (min(start, self.end), min(start + 1 if end is None else end, self.end))
+        return ShellSyntaxError(message, span, self.text[: self.end])
 
     def unexpected(self) -> ShellSyntaxError:
         """The refusal of the next character, or of the name that begins there."""
@@ -78,6 +81,11 @@ class Cursor:
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.error(f"nested deeper than {MAX_DEPTH} levels", start)
+
+    def ends_word(self, pos: int) -> bool:
+        """Whether an unquoted word ends before `pos`: at a metacharacter that begins no process substitution."""
+        char = self.text[pos]
+        return char in WORD_END and not ((char == "<" or char == ">") and self.text[pos + 1] == "(")
 
     def skip_blanks(self) -> None:
         """Past spaces, tabs and line continuations."""

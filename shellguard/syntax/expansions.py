@@ -73,7 +73,7 @@ def _read_ansi(cursor: Cursor) -> AnsiC:
     end = start + 2
     while text[end] != "'":
         end += 2 if text[end] == "\\" else 1
-        if end >= len(text) - 1:
+        if end >= cursor.end:
             raise cursor.error("this $' quote is never closed", start)
     value = decode_ansi(text[start + 2 : end])
     if value is None:
@@ -107,7 +107,7 @@ def _read_backticks(cursor: Cursor, quoted: bool) -> CommandSub:
     origins: list[int] = []  # the offset in `text` of each character that stays
     pos = start + 1
     while text[pos] != "`":
-        if pos >= len(text) - 1:
+        if pos >= cursor.end:
             raise cursor.error("this backtick is never closed", start)
         if text[pos] == "\\" and text[pos + 1] in removable:
             pos += 1

@@ -66,6 +66,7 @@ from shellguard.syntax.nodes import (
     While,
     Word,
 )
+from shellguard.syntax.tokens import RESERVED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -180,8 +181,6 @@ class _Printer:
                 self.write(part.text)
             else:
                 self.part(part)
-        if document.body.parts and not "".join(self._out[-2:]).endswith("\n"):
-            self.write("\n")  # the end of the text ended the body
         self.write(document.delimiter + "\n")
 
     # --- statements and commands ---
@@ -200,10 +199,15 @@ class _Printer:
     def statement(self, statement: Statement) -> None:
         if statement.negated:
             self.write("! ")
-        self.command(statement.command)
-        for redirection in statement.redirections:
-            self.write(" ")
+        first = _begins_reserved(statement.command) and bool(statement.redirections)
+        if not first:
+            self.command(statement.command)
+        for index, redirection in enumerate(statement.redirections):
+            self.write("" if first and not index else " ")
             self.redirection(redirection)
+        if first:
+            self.write(" ")
+            self.command(statement.command)
         if statement.background:
             self.write(" &")
 
@@ -513,6 +517,14 @@ class _Printer:
                 self.write(" )")
             case _:
                 assert_never(condition)
+
+
+def _begins_reserved(command: Command) -> bool:
+    """Whether a simple command begins with a word that would be reserved, were it not for the redirection before it."""
+    if not isinstance(command, Simple) or command.assignments or not command.words:
+        return False
+    parts = command.words[0].parts
+    return len(parts) == 1 and isinstance(parts[0], Text) and parts[0].text in RESERVED
 
 
 def _quoted(delimiter: str) -> str:

@@ -62,7 +62,10 @@ def read_redirection(cursor: Cursor, before: int) -> Redirection:
             "a line continuation inside an operator is not modelled", cursor.pos, cursor.pos + 2
         )
     cursor.skip_blanks()
-    if cursor.text[cursor.pos] == "#" or (operator not in ("<&", ">&") and redirect_at(cursor) > 0):
+    further = redirect_at(cursor)
+    if cursor.text[cursor.pos] == "#" or (
+        further > 0 and not (operator[-1] == "&" and text[cursor.pos] in DIGIT)
+    ):
         raise cursor.unexpected()  # a comment, or the descriptor of a further redirection
     if operator == "<<" or operator == "<<-":
         return _read_here_document(cursor, descriptor, operator == "<<-", start)
@@ -131,7 +134,7 @@ def _read_body(cursor: Cursor, document: HereDoc) -> None:
     that end in a backslash are joined, before bash looks for the delimiter and for expansions.
     """
     text, start = cursor.text, cursor.pos
-    last = len(text) - 1
+    last = cursor.end
     delimiter = document.delimiter
     pieces: list[tuple[int, int]] = []
     pos = start
@@ -153,6 +156,10 @@ def _read_body(cursor: Cursor, document: HereDoc) -> None:
     cursor.pos = pos
     body_end = pieces[-1][1] if pieces else start
     content = "".join([text[begin:end] for begin, end in pieces])
+    if content and content[-1] != "\n":  # the end of the text ends the body, and bash adds what it misses
+        if not document.quoted and content[-1] == "\\":
+            raise cursor.error("a here-document that ends in a backslash is not modelled", body_end - 1)
+        content += "\n"
     if document.quoted or ("$" not in content and "`" not in content and "\\" not in content):
         parts: tuple[WordPart, ...] = (Text(content, (pieces[0][0], body_end)),) if content else ()
     else:
@@ -162,7 +169,7 @@ def _read_body(cursor: Cursor, document: HereDoc) -> None:
 
 def _read_expanded_body(cursor: Cursor, content: str, pieces: list[tuple[int, int]]) -> tuple[WordPart, ...]:
     origins = [offset for begin, end in pieces for offset in range(begin, end)]
-    origins.append(pieces[-1][1])
+    origins += [pieces[-1][1]] * (len(content) - len(origins) + 1)
     place = origins.__getitem__
     inner = cursor.within(content)
     try:

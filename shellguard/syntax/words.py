@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from shellguard.syntax.braces import Mark, fold_braces
 from shellguard.syntax.nodes import Double, Escaped, ExtGlob, Glob, ProcessSub, Single, Text, Tilde, Word
-from shellguard.syntax.tokens import END, QUOTING, WORD_END
+from shellguard.syntax.tokens import END, NAME, NAME_START, QUOTING, WORD_END
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,12 +33,8 @@ class Context:
         process_subs: bool = True,
     ) -> None:
         self.stop = stop
-        self.braces, self.colon_tildes, self.groups, self.process_subs = (
-            braces,
-            colon_tildes,
-            groups,
-            process_subs,
-        )
+        self.braces, self.colon_tildes = braces, colon_tildes
+        self.groups, self.process_subs = groups, process_subs
         self.special = stop | QUOTING | frozenset("*?[(<>" + END)
         if groups:
             self.special |= {")"}
@@ -51,9 +47,10 @@ class Context:
 
 ARGUMENT = Context(WORD_END, braces=True)
 VALUE = Context(WORD_END, colon_tildes=True)
+ARGUMENT_VALUE = Context(WORD_END, braces=True, colon_tildes=True)
 PATTERN = Context(WORD_END)
 REGEX = Context(frozenset(" \t\n;&<>)" + END), groups=True)
-EXTGLOB_ARM = Context(frozenset("|)" + END), process_subs=False)
+EXTGLOB_ARM = Context(frozenset("|)}" + END), process_subs=False)  # bash ends a `${ }` at a `}`, even here
 PARAM_WORD = Context(frozenset("}" + END), process_subs=False)
 PARAM_PATTERN = Context(frozenset("/}" + END), process_subs=False)
 
@@ -72,7 +69,33 @@ def read_word(cursor: Cursor, context: Context = ARGUMENT) -> Word:
     parts = read_parts(cursor, context)
     if not parts:
         raise cursor.unexpected()
+    if context is ARGUMENT and cursor.text.find("=~", start, cursor.pos) > 0:
+        parts = _with_value_tildes(cursor, start, parts)
     return Word(tuple(parts), (start, cursor.pos))
+
+
+def _with_value_tildes(cursor: Cursor, start: int, parts: list[WordPart]) -> list[WordPart]:
+    """The parts of `name=~/x` as an argument: bash replaces the tilde there as it does in an assignment."""
+    text, end = cursor.text, cursor.pos
+    pos = start
+    while text[pos] in NAME:
+        pos += 1
+    if text[start] not in NAME_START or text[pos] not in "=+[":
+        return parts
+    if text[pos] == "[":
+        raise cursor.error(
+            "a tilde in an argument that looks like an array element is not modelled", start, end
+        )
+    pos += 1 if text[pos] == "=" else 2
+    if text[pos - 1] != "=":
+        return parts
+    cursor.pos = pos
+    name: list[WordPart] = [Text(text[start:pos], (start, pos))]
+    value = read_parts(cursor, ARGUMENT_VALUE)
+    if value and type(value[0]) is Text:
+        add_text(name, value[0].text, *value[0].span)
+        value = value[1:]
+    return name + value
 
 
 def read_parts(cursor: Cursor, context: Context) -> list[WordPart]:
@@ -129,7 +152,11 @@ def _read_mixed_parts(cursor: Cursor, context: Context) -> list[WordPart]:
             parts.append(Glob(char, (pos, pos + 1)))
             cursor.pos = pos + 1
         elif char == "[":
-            parts.append(brackets.read(cursor))
+            bracket = brackets.read(cursor)
+            if type(bracket) is Text:
+                add_text(parts, char, pos, pos + 1)
+            else:
+                parts.append(bracket)
         elif (char == "{" and context.braces) or (items and (char == "," or char == "}")):
             special = context.in_braces
             items += parts
@@ -162,7 +189,7 @@ def _read_escape(cursor: Cursor, parts: list[WordPart]) -> None:
     char = cursor.text[pos + 1]
     if char == "\n":
         cursor.pos = pos + 2
-    elif pos + 1 == len(cursor.text) - 1:
+    elif pos + 1 == cursor.end:
         parts.append(
             Escaped("\\", (pos, pos + 1))
         )  # `bash -c 'echo a\'` keeps a backslash that ends the text
@@ -234,7 +261,7 @@ def read_quoted_parts(
             add_text(parts, text[start:pos], start, pos)
             cursor.pos = pos
         char = text[pos]
-        if char == "\\" and pos + 1 < len(text) - 1:
+        if char == "\\" and pos + 1 < cursor.end:
             following = text[pos + 1]
             cursor.pos = pos + 2
             if following in escapes:
@@ -243,11 +270,15 @@ def read_quoted_parts(
                 add_text(parts, char + following, pos, pos + 2)
         elif char == "$" or char == "`":
             part = cursor.read_expansion(cursor, True)
-            if part is None:
+            if part is not None:
+                parts.append(part)
+            elif (
+                quotes and text[pos + 1] == "'"
+            ):  # bash decodes it here, but not elsewhere between double quotes
+                raise cursor.error("$'...' inside a quoted ${ } is not modelled", pos, pos + 2)
+            else:
                 add_text(parts, char, pos, pos + 1)
                 cursor.pos = pos + 1
-            else:
-                parts.append(part)
         elif quotes and char == '"':
             parts.append(read_double(cursor))
         elif quotes and char == "'":
@@ -278,14 +309,17 @@ def _read_single_in_quoted_argument(cursor: Cursor, parts: list[WordPart]) -> No
 
 
 def read_subscript(cursor: Cursor) -> Word:
-    """`[index]` of an array element, the cursor on the bracket: what stands between, read as between double quotes."""
+    """`[index]` of an array element, the cursor on the bracket: what stands between, read as between double quotes.
+
+    A bare `}` is refused: inside `${ }`, bash ends the expansion there, brackets or not.
+    """
     opening = cursor.pos
     text = cursor.text
     cursor.pos = opening + 1
     cursor.enter(opening)
     parts: list[WordPart] = []
     brackets = 1
-    stop = frozenset("[]\"'" + END)
+    stop = frozenset("[]}\"'" + END)
     while True:
         for part in read_quoted_parts(cursor, stop, _DOUBLE_ESCAPES):
             if type(part) is Text:
@@ -296,6 +330,8 @@ def read_subscript(cursor: Cursor) -> Word:
         char = text[pos]
         if cursor.at_end():
             raise cursor.error("this bracket is never closed", opening)
+        if char == "}":
+            raise cursor.error("a closing brace inside the brackets of an array element is not modelled", pos)
         if char == '"':
             parts.append(read_double(cursor))
             continue
@@ -350,13 +386,24 @@ class _Brackets:
             if text[pos] == "]":
                 pos += 1
             while text[pos] != "]" and text[pos] not in self._ends:
-                pos += 1
+                pos = self._class_end(text, pos) if text[pos] == "[" else pos + 1
             if text[pos] == "]":
                 cursor.pos = pos + 1
                 return Glob(text[start : pos + 1], (start, pos + 1))
             self._failed = pos
             self._cut = text[pos] not in WORD_END
         return Glob("[", (start, start + 1)) if self._cut else Text("[", (start, start + 1))
+
+    def _class_end(self, text: str, pos: int) -> int:
+        """Past `[:alpha:]`, `[.x.]` or `[=x=]` inside a bracket expression; past the bracket if there is none."""
+        kind = text[pos + 1]
+        if kind in ":.=":
+            end = pos + 2
+            while text[end] not in self._ends and text[end] not in "[]":
+                end += 1
+            if text[end] == "]" and text[end - 1] == kind and end > pos + 2:
+                return end + 1
+        return pos + 1
 
 
 def _read_parenthesized(cursor: Cursor, context: Context, parts: list[WordPart]) -> bool:
