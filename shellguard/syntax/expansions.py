@@ -58,6 +58,8 @@ def read_expansion(cursor: Cursor, quoted: bool) -> WordPart | None:
         return ArithSub(expression, (start, cursor.pos))
     if char == "\\" and text[start + 2] == "\n":
         raise cursor.error("a line continuation directly after `$` is not modelled", start, start + 3)
+    if char == "`":
+        raise cursor.error("a dollar sign directly before a backtick is not modelled", start, start + 2)
     if quoted:
         return None
     if char == "'":

@@ -11,6 +11,7 @@ from shellguard.syntax.words import ARGUMENT, PATTERN, VALUE, read_body, read_pa
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from shellguard.spans import Span
     from shellguard.syntax.cursor import Cursor
     from shellguard.syntax.nodes import Redirection, WordPart
 
@@ -128,34 +129,19 @@ def read_newline(cursor: Cursor) -> None:
 
 
 def _read_body(cursor: Cursor, document: HereDoc) -> None:
-    """Takes the lines up to the delimiter and fills `document.body`.
-
-    The lines are made into a text of its own first: tabs are stripped and, where the delimiter is not quoted, lines
-    that end in a backslash are joined, before bash looks for the delimiter and for expansions.
-    """
-    text, start = cursor.text, cursor.pos
-    last = cursor.end
-    delimiter = document.delimiter
-    pieces: list[tuple[int, int]] = []
-    pos = start
-    joined = False  # does this line continue the one before?
-    while pos < last:
-        end = text.find("\n", pos)
-        end = last if end < 0 else end
-        begin = pos
-        if document.strips_tabs and not joined:
-            while text[begin] == "\t":
-                begin += 1
-        pos = min(end + 1, last)
-        if not joined and text[begin:end] == delimiter:
+    """Takes the lines up to the delimiter and fills `document.body`."""
+    start = body_end = cursor.pos
+    pieces: list[Span] = []
+    while cursor.pos < cursor.end:
+        line = _read_line(cursor, joins=not document.quoted)
+        if document.strips_tabs:
+            line = _without_tabs(cursor.text, line)
+        content = "".join([cursor.text[begin:end] for begin, end in line])
+        if content.removesuffix("\n") == document.delimiter:
             break
-        joined = (
-            not document.quoted and (end - len(text[begin:end].rstrip("\\")) - begin) % 2 == 1 and end < last
-        )
-        pieces.append((begin, pos))
-    cursor.pos = pos
-    body_end = pieces[-1][1] if pieces else start
-    content = "".join([text[begin:end] for begin, end in pieces])
+        pieces += line
+        body_end = cursor.pos
+    content = "".join([cursor.text[begin:end] for begin, end in pieces])
     if content and content[-1] != "\n":  # the end of the text ends the body, and bash adds what it misses
         if not document.quoted and content[-1] == "\\":
             raise cursor.error("a here-document that ends in a backslash is not modelled", body_end - 1)
@@ -167,7 +153,36 @@ def _read_body(cursor: Cursor, document: HereDoc) -> None:
     document.body = Word(parts, (start, body_end))
 
 
-def _read_expanded_body(cursor: Cursor, content: str, pieces: list[tuple[int, int]]) -> tuple[WordPart, ...]:
+def _read_line(cursor: Cursor, *, joins: bool) -> list[Span]:
+    """The spans of one line with its newline. With `joins`, a line that ends in a backslash goes on behind it.
+
+    Bash joins lines before it strips tabs and before it looks for the delimiter.
+    """
+    text = cursor.text
+    line: list[Span] = []
+    while True:
+        begin = cursor.pos
+        newline = text.find("\n", begin)
+        cursor.pos = cursor.end if newline < 0 else newline + 1
+        backslashes = newline - begin - len(text[begin:newline].rstrip("\\"))
+        if newline < 0 or not joins or backslashes % 2 == 0:
+            line.append((begin, cursor.pos))
+            return line
+        line.append((begin, newline - 1))
+
+
+def _without_tabs(text: str, line: list[Span]) -> list[Span]:
+    """A line without the tabs that begin it, also those behind a joint."""
+    for index, (begin, end) in enumerate(line):
+        first = begin
+        while first < end and text[first] == "\t":
+            first += 1
+        if first < end:
+            return [(first, end), *line[index + 1 :]]
+    return []
+
+
+def _read_expanded_body(cursor: Cursor, content: str, pieces: list[Span]) -> tuple[WordPart, ...]:
     origins = [offset for begin, end in pieces for offset in range(begin, end)]
     origins += [pieces[-1][1]] * (len(content) - len(origins) + 1)
     place = origins.__getitem__

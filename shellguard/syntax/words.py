@@ -69,7 +69,7 @@ def read_word(cursor: Cursor, context: Context = ARGUMENT) -> Word:
     parts = read_parts(cursor, context)
     if not parts:
         raise cursor.unexpected()
-    if context is ARGUMENT and cursor.text.find("=~", start, cursor.pos) > 0:
+    if context is ARGUMENT and cursor.text.find("~", start + 1, cursor.pos) > 0:
         parts = _with_value_tildes(cursor, start, parts)
     return Word(tuple(parts), (start, cursor.pos))
 
