@@ -223,9 +223,12 @@ def _read_pipe_parts(cursor: Cursor) -> Statement:
         _refuse_continued_operator(cursor)
         pipes_stderr.append(text[cursor.pos + 1] == "&")
         cursor.pos += 2 if pipes_stderr[-1] else 1
+        begin = cursor.pos
         _skip_newlines(cursor)
-        if _reserved_at(cursor) == "!":
-            raise cursor.unexpected()
+        reserved = _reserved_at(cursor)
+        lines = text.count("\n", begin, cursor.pos)
+        if reserved == "!" or (reserved == "time" and lines > (not pipes_stderr[-1])):
+            raise cursor.unexpected()  # bash knows `time` for a command here only in the first line behind `|`
         parts.append(_read_statement(cursor))
         cursor.skip_blanks()
     _refuse_continued_operator(cursor)
@@ -308,12 +311,9 @@ def _finish_compound(cursor: Cursor, start: int, command: Command) -> Statement:
             break
         redirections.append(read_redirection(cursor, before))
         end = cursor.pos
-    if (
-        cursor.text[cursor.pos] not in ";&|)\n#"
-        and not cursor.at_end()
-        and _reserved_at(cursor) not in CLOSERS
-    ):
-        raise cursor.unexpected()
+    ended = cursor.at_end() or cursor.text[cursor.pos] in ";&|)\n#"
+    if not ended and (redirections or _reserved_at(cursor) not in CLOSERS):
+        raise cursor.unexpected()  # behind a word, and be it the target of a redirection, no closer counts
     return Statement(command, tuple(redirections), False, False, (start, end))
 
 
@@ -465,18 +465,18 @@ def _read_loop_head(cursor: Cursor) -> tuple[str, tuple[Word, ...] | None]:
     cursor.skip_blanks()
     if _reserved_at(cursor) == "{":
         raise cursor.unexpected()
-    _skip_newlines(cursor)
     words: list[Word] | None = None
-    if _reserved_at(cursor) == "in":
+    if cursor.text[cursor.pos] != ";":
+        _skip_newlines(cursor)
+        if _reserved_at(cursor) != "in":
+            return name, None
         cursor.pos += 2
         words = []
         cursor.skip_blanks()
         while cursor.text[cursor.pos] not in ";\n#" and not cursor.at_end():
             words.append(read_word(cursor, ARGUMENT))
             cursor.skip_blanks()
-        if cursor.text[cursor.pos] == ";":
-            cursor.pos += 1
-    elif cursor.text[cursor.pos] == ";":
+    if cursor.text[cursor.pos] == ";":
         cursor.pos += 1
     _skip_newlines(cursor)
     return name, None if words is None else tuple(words)
@@ -509,8 +509,7 @@ def _read_for_arith(cursor: Cursor, start: int) -> Command:
 
 
 def _read_case(cursor: Cursor, start: int) -> Command:
-    cursor.skip_blanks()
-    word = read_word(cursor, PATTERN)
+    word = _read_pattern(cursor)
     _skip_newlines(cursor)
     _take_reserved(cursor, "in")
     _skip_newlines(cursor)
@@ -526,11 +525,9 @@ def _read_case_arm(cursor: Cursor) -> CaseArm:
     text, start = cursor.text, cursor.pos
     if text[start] == "(":
         cursor.pos += 1
-        cursor.skip_blanks()
     patterns = [_read_pattern(cursor)]
     while text[cursor.pos] == "|":
         cursor.pos += 1
-        cursor.skip_blanks()
         patterns.append(_read_pattern(cursor))
     cursor.expect(")", "the patterns of a case")
     cursor.enter(start)
@@ -546,8 +543,10 @@ def _read_case_arm(cursor: Cursor) -> CaseArm:
 
 
 def _read_pattern(cursor: Cursor) -> Word:
+    """One pattern, or another word where a comment cannot stand, and the blanks around it."""
+    cursor.skip_blanks()
     if cursor.text[cursor.pos] == "#":
-        raise cursor.error("a comment where a pattern must stand", cursor.pos)
+        raise cursor.error("a comment where a word must stand", cursor.pos)
     pattern = read_word(cursor, PATTERN)
     cursor.skip_blanks()
     return pattern
@@ -562,9 +561,7 @@ def _read_conditional(cursor: Cursor, start: int) -> Command:
 
 
 def _read_function(cursor: Cursor, start: int) -> Command:
-    cursor.skip_blanks()
-    name = _function_name(cursor, read_word(cursor, PATTERN))
-    cursor.skip_blanks()
+    name = _function_name(cursor, _read_pattern(cursor))
     if cursor.text[cursor.pos] == "(":
         after = cursor.pos + 1
         while cursor.text[after] in " \t":

@@ -77,6 +77,8 @@ def _read_rest(cursor: Cursor, left: Word) -> Condition:
         if operator not in BINARY_TESTS:
             raise cursor.error("not an operator of `[[ ]]`", pos, cursor.pos)
     else:
+        if text[pos] == "\n":
+            raise cursor.unexpected()  # bash looks for an operator on the line of a lone word
         return CondWord(left, left.span)
     right = _read_operand(cursor, operator)
     return CondBinary(operator, left, right, (left.span[0], right.span[1]))

@@ -199,6 +199,8 @@ class _Printer:
     def statement(self, statement: Statement) -> None:
         if statement.negated:
             self.write("! ")
+        elif _is_empty(statement):
+            self.write("! !")
         first = _begins_reserved(statement.command) and bool(statement.redirections)
         if not first:
             self.command(statement.command)
@@ -227,7 +229,8 @@ class _Printer:
                     self._continue(part)
             case Timed(statement, posix):
                 self.write("time -p " if posix else "time ")
-                self.statement(statement)
+                if statement.negated or not _is_empty(statement):
+                    self.statement(statement)
             case Group(body):
                 self.block("{", body)
                 self.write("}")
@@ -517,6 +520,14 @@ class _Printer:
                 self.write(" )")
             case _:
                 assert_never(condition)
+
+
+def _is_empty(statement: Statement) -> bool:
+    """Whether nothing stands in the statement: it was two `!`, which cancel out, or the pipeline of a bare `time`."""
+    command = statement.command
+    return isinstance(command, Simple) and not (
+        command.assignments or command.words or statement.redirections
+    )
 
 
 def _begins_reserved(command: Command) -> bool:

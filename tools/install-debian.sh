@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs the Debian packages that some tests use as a second opinion. Tests whose program is missing are skipped with a
+# reason, so this is never needed to work on shellguard. Run as root; a second run changes nothing.
+set -euo pipefail
+
+packages=(
+  dash # what other shells make of a text: the rules for the dialect `any`
+  zsh
+)
+
+missing=()
+for package in "${packages[@]}"; do
+  if [[ $(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null) != installed ]]; then
+    missing+=("$package")
+  fi
+done
+
+if [[ ${#missing[@]} -eq 0 ]]; then
+  echo "already installed: ${packages[*]}"
+  exit 0
+fi
+
+# A machine without a network must be told so soon, not after minutes of retries.
+options=(-o Acquire::Retries=2 -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20 -o DPkg::Lock::Timeout=60)
+export DEBIAN_FRONTEND=noninteractive
+apt-get "${options[@]}" update -qq
+apt-get "${options[@]}" install -y -qq --no-install-recommends "${missing[@]}" </dev/null
+echo "installed: ${missing[*]}"
