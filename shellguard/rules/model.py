@@ -1,0 +1,751 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a rule file says, as plain immutable values: the contract between `rules/` and the evaluator.
+
+`load.py` makes these values from YAML, `shelf.py` hands them out by command name, `analysis` reads them.
+Nothing here judges anything. Every value knows the 1-based line of its file, so that an explanation can point
+at it.
+
+How the words of a rule are meant (the file format has one more page in `rules/README.md`):
+
+*Binding.* `Spec.option(word)` looks a spelling up. A long option is only what is spelled in full. With
+`numeric`, `-5` is an option that changes nothing. `Spec.style` says how options are read:
+
+- `gnu`: anywhere, short ones may be bundled, `--` ends them;
+- `posix`: the same, but they end at the first operand;
+- `words`: every option is one word of its own, `-name` or one without a dash such as `!`; the value of a spelling
+  that ends in `=`, such as `of=`, is attached to it. Any other word that begins with a dash is `unknown`;
+- `open`: as `words`, but any other word is an operand, with a dash or without: `[ "$x" = --help ]`;
+- `plain`: there are no options, every word is an operand.
+
+*Subcommands.* The options of a spec that has `subcommands` stand before the first operand. That operand names
+the subcommand; all later words belong to it. A first operand that names none is `unknown`, unless the spec
+has operand slots of its own: then the words are read with those. Without any operand the spec speaks for
+itself (`effect`, `cases`; if it has neither: `unknown`).
+
+*Operands* fill the slots in order. A slot with `many` takes all that are left over, but for one word for each
+slot after it. A slot that is absent (`absent_with`, `present_with`) is skipped. A word without a slot is
+`unknown`, unless `accepts_anything`, or `runs` takes it.
+
+*Effects only add up.* `Spec.effects` is the base of each call; with `cases` the first case that holds gives
+the base, and no case means `unknown`. Options and operands add theirs. On an option or operand the effect
+`network` also means: the *text* of this word is sent to another host, so local data in it leaves. With
+`target`, an effect `writes` is harmless when the target is exactly /dev/null, /dev/stdout, /dev/stderr,
+/dev/tty or /dev/fd/N (`dash` makes `-` standard output too); the target of an operand is the word itself.
+Where an option takes two words or more and the target is its value, each of them is a target.
+
+*Variables* before a command are looked up in `Spec.variables`, then in `_env.yaml` (`Shelf.variables`); a name in
+neither is harmless with `env_complete` and `unknown` otherwise.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+EFFECTS = frozenset({"reads", "writes", "executes", "network", "waits", "unknown"})
+"""Every effect a rule may name; the same words as `shellguard.effects.Effect`."""
+
+TAKES = ("none", "one", "two", "maybe", "until")
+STYLES = ("gnu", "posix", "words", "open", "plain")
+PLACES = ("home", "repo", "clone")
+"""Where `runs_config` may find configuration that runs code, the most trusted place first."""
+
+CHANGES = frozenset({"cwd", "variables", "functions", "aliases", "options"})
+TOUCHES = frozenset({"git-index", "cache", "tmp", "empty-file"})
+MARKS = frozenset({"sensitive", "privileged", "remote"})
+PRINTS = ("hash", "number", "absolute-path", "name", "under")
+ROLES = ("script", "variable", "exported", "name", "function", "alias", "directory")
+"""What the text of a word is for the shell or for an embedded language (`as:`).
+
+`script`: a program in the `language` of the option, operand or spec. `variable`: `NAME` or `NAME=value`,
+which the command assigns. `exported`: the same, and the commands that follow see it. `name`: a name of a
+variable that is only looked at (its subscript may still run code). `function`: a name of a function that is
+removed or exported. `alias`: `name=text`. `directory`: what the current directory becomes.
+
+Languages that the shipped rules name: `shell`, `sed`, `awk`, `graphql` (a `key=value` word of `gh api`: what stands
+after `query=` is a document, a value of another key is none), `printf` (a format: the conversion `%n` assigns to
+the variable that an argument names), `arithmetic`. A language without a reader is `unknown`.
+"""
+
+VERDICTS = ("read", "write", "unknown")
+
+
+class Record:
+    """Base of all values here: equal when all fields but the lines are equal, and a readable `repr`."""
+
+    __slots__ = ()
+    __match_args__: tuple[str, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(
+            getattr(self, name) == getattr(other, name) for name in self.__match_args__ if name not in _PLACE
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # some fields are dicts, and nobody needs a rule as a key
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__match_args__)
+        return f"{type(self).__name__}({fields})"
+
+
+_PLACE = ("line", "lines")
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,:+-@%")
+_DIGITS = frozenset("0123456789")
+_CLASSES = {"<word>": _PLAIN, "<number>": _DIGITS}
+
+
+class Pattern(Record):
+    """A pattern of a rule file: it must match a whole text.
+
+    All characters stand for themselves, but for three things.
+    `*` is any run of characters, also none; `<word>` is one or more ASCII letters, digits and `_ . , : + - @
+    %`; `<number>` is one or more digits. Nothing can be escaped, and case counts. A `<` that begins no class,
+    and `[`, `?` and the like, are ordinary characters. Matching takes time proportional to text times
+    pattern.
+    """
+
+    __slots__ = ("_parts", "text")
+    __match_args__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._parts: tuple[str, ...] | None = None
+
+    def matches(self, value: str) -> bool:
+        """Whether the whole of `value` has this shape."""
+        if "<" not in self.text:
+            return self._matches_runs(value)
+        if self._parts is None:
+            self._parts = _parts_of(self.text)
+        parts = self._parts
+        states = _closed({0}, parts)
+        for char in value:
+            following: set[int] = set()
+            for state in states:
+                if state == len(parts):
+                    continue
+                part = parts[state]
+                if part == "*":
+                    following.add(state)
+                elif part in _CLASSES:
+                    if char in _CLASSES[part]:
+                        following.update((state, state + 1))
+                elif part == char:
+                    following.add(state + 1)
+            if not following:
+                return False
+            states = _closed(following, parts)
+        return len(parts) in states
+
+    def _matches_runs(self, value: str) -> bool:
+        """`matches` for literal text and `*` only: each piece where it is found first, the last one at the end."""
+        first, *pieces = self.text.split("*")
+        if not pieces:
+            return value == first
+        last = pieces.pop()
+        if len(value) < len(first) + len(last) or not (value.startswith(first) and value.endswith(last)):
+            return False
+        at, end = len(first), len(value) - len(last)
+        for piece in pieces:
+            at = value.find(piece, at, end) + len(piece)
+            if at < len(piece):
+                return False
+        return True
+
+    def matches_all_after(self, prefix: str) -> bool:
+        """Whether every text that begins with `prefix` has this shape: what a partly known word needs.
+
+        True only for a pattern that is literal text and one `*` at its end; other patterns answer False, the
+        strict way.
+        """
+        head = self.text[:-1]
+        return self.text.endswith("*") and "*" not in head and "<" not in head and prefix.startswith(head)
+
+
+def _parts_of(text: str) -> tuple[str, ...]:
+    parts: list[str] = []
+    index = 0
+    while index < len(text):
+        for name in _CLASSES:
+            if text.startswith(name, index):
+                parts.append(name)
+                index += len(name)
+                break
+        else:
+            parts.append(text[index])
+            index += 1
+    return tuple(parts)
+
+
+def _closed(states: set[int], parts: tuple[str, ...]) -> set[int]:
+    """`states` with every state that is reached by letting a `*` match nothing."""
+    for state in sorted(states):
+        while state < len(parts) and parts[state] == "*":
+            state += 1
+            states.add(state)
+    return states
+
+
+class Option(Record):
+    """One option of a spec, under all its spellings.
+
+    Args:
+        names: every spelling with its dashes; the first is the one that cases and `absent_with` are answered
+            with.
+        takes: `none`; `one` value, attached or the next word; `two` words that follow; `maybe` a value, only
+            when attached;
+            `until`: all words up to one of `ends`.
+        effects: what giving it adds, whatever its value is, but for `only`, `matching` and harmless targets.
+        target: what the effect acts on: `value`, or the name of an operand slot; None when it is not a word.
+        role: one of `ROLES` for the value, or None.
+        language: of a value with role `script`; never None then.
+        runs_value: the words taken (`until`) or the value are the argv of an inner command.
+        fills: inside that inner command, this text is replaced by unknown words (`{}` of find).
+        program: the value names a program with its arguments, judged as that command.
+        only: values that have no effect and are no script; any other has. Empty: every value counts.
+        matching: the effect exists only for values of these shapes (and for a value that is not known).
+            Empty: not asked.
+        ends: for `until`: the last words, each `;` or two words such as `{} +`.
+        dash: with `target: value`, `-` is standard output.
+    """
+
+    __slots__ = (
+        "dash",
+        "effects",
+        "ends",
+        "fills",
+        "language",
+        "line",
+        "matching",
+        "names",
+        "only",
+        "program",
+        "role",
+        "runs_value",
+        "takes",
+        "target",
+    )
+    __match_args__ = (
+        "names",
+        "takes",
+        "effects",
+        "target",
+        "role",
+        "language",
+        "runs_value",
+        "fills",
+        "program",
+        "only",
+        "matching",
+        "ends",
+        "dash",
+        "line",
+    )
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        *,
+        line: int,
+        takes: str = "none",
+        effects: frozenset[str] = frozenset(),
+        target: str | None = None,
+        role: str | None = None,
+        language: str | None = None,
+        runs_value: bool = False,
+        fills: str | None = None,
+        program: bool = False,
+        only: tuple[Pattern, ...] = (),
+        matching: tuple[Pattern, ...] = (),
+        ends: tuple[str, ...] = (),
+        dash: bool = False,
+    ) -> None:
+        self.names, self.line, self.takes, self.effects = names, line, takes, effects
+        self.target, self.role, self.language = target, role, language
+        self.runs_value, self.fills, self.program = runs_value, fills, program
+        self.only, self.matching, self.ends, self.dash = only, matching, ends, dash
+
+    @property
+    def name(self) -> str:
+        """The first spelling."""
+        return self.names[0]
+
+    @property
+    def harmless(self) -> bool:
+        """Whether giving it can never add a fact: what `flags`, `values` and `maybe` list."""
+        return not (self.effects or self.role or self.runs_value or self.program)
+
+
+class Operand(Record):
+    """One slot for operands.
+
+    `many` slots take any number of words, also none; other slots one word, which may be missing. `effects`
+    are added for each word in the slot (`reads`: a file that is read, compared with the credential paths;
+    `writes`: an output), but for words that match `only`, and, where `matching` is given, only for words that
+    match it. `role` and `language` as in `Option`. The slot exists unless one of the options `absent_with` is
+    given, and, where `present_with` is not empty, only when one of those is given. All option names are first
+    spellings. `program`: the word names a program, judged as that command. `dash`: `-` stands for standard
+    output when the word is written.
+    """
+
+    __slots__ = (
+        "absent_with",
+        "dash",
+        "effects",
+        "language",
+        "line",
+        "many",
+        "matching",
+        "name",
+        "only",
+        "present_with",
+        "program",
+        "role",
+    )
+    __match_args__ = (
+        "name",
+        "many",
+        "effects",
+        "role",
+        "language",
+        "absent_with",
+        "present_with",
+        "only",
+        "matching",
+        "program",
+        "dash",
+        "line",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        line: int,
+        many: bool = False,
+        effects: frozenset[str] = frozenset(),
+        role: str | None = None,
+        language: str | None = None,
+        absent_with: frozenset[str] = frozenset(),
+        present_with: frozenset[str] = frozenset(),
+        only: tuple[Pattern, ...] = (),
+        matching: tuple[Pattern, ...] = (),
+        program: bool = False,
+        dash: bool = False,
+    ) -> None:
+        self.name, self.line, self.many, self.effects = name, line, many, effects
+        self.role, self.language = role, language
+        self.absent_with, self.present_with = absent_with, present_with
+        self.only, self.matching, self.program, self.dash = only, matching, program, dash
+
+
+class Prints(Record):
+    """The shape of what a command writes on standard output, for `$( )` and for xargs.
+
+    `kind`: `hash` (hex digits), `number` (digits), `absolute-path` (begins with `/`), `name` (not empty, no
+    blank, does not begin with `-`), or `under`: every line begins with a word of the operand slot `operand`.
+    """
+
+    __slots__ = ("kind", "line", "operand")
+    __match_args__ = ("kind", "operand", "line")
+
+    def __init__(self, kind: str, operand: str | None, line: int) -> None:
+        self.kind, self.operand, self.line = kind, operand, line
+
+
+class Case(Record):
+    """One row of `cases:`; the first row whose `when` holds gives the base effect of the invocation.
+
+    A field that is None is not asked, all that are asked must hold. `minimum` and `maximum` bound the number
+    of operand words (`operands: 2` sets both); a count that is not known holds for none of them. `any_of`: at
+    least one of these options is given; `none_of`: none of them is (an unknown word that may be one of them
+    counts as given). `first`: shapes of the first operand word. `values`: for each option, it is given and
+    *every* use has a value of one of these shapes. Option names are first spellings. `prints` replaces that
+    of the spec when this row is taken.
+    """
+
+    __slots__ = ("any_of", "effects", "first", "line", "maximum", "minimum", "none_of", "prints", "values")
+    __match_args__ = (
+        "effects",
+        "minimum",
+        "maximum",
+        "any_of",
+        "none_of",
+        "first",
+        "values",
+        "prints",
+        "line",
+    )
+
+    def __init__(
+        self,
+        effects: frozenset[str],
+        *,
+        line: int,
+        minimum: int | None = None,
+        maximum: int | None = None,
+        any_of: frozenset[str] | None = None,
+        none_of: frozenset[str] | None = None,
+        first: tuple[Pattern, ...] | None = None,
+        values: dict[str, tuple[Pattern, ...]] | None = None,
+        prints: Prints | None = None,
+    ) -> None:
+        self.effects, self.line, self.minimum, self.maximum = effects, line, minimum, maximum
+        self.any_of, self.none_of, self.first, self.values = any_of, none_of, first, values
+        self.prints = prints
+
+    @property
+    def always(self) -> bool:
+        """Whether nothing is asked, so that no later row can be reached."""
+        asked = (self.minimum, self.maximum, self.any_of, self.none_of, self.first, self.values)
+        return all(field is None for field in asked)
+
+
+class Runs(Record):
+    """The command inside a command.
+
+    `words`: where its words are: `operands` (those that no slot takes, from the first one on), or the name of
+    a `many` slot. `default`: what runs when there are none (`echo` for xargs); None: nothing runs then.
+    `fills`: options (first spellings) whose value is a text that is replaced by unknown words inside the
+    command; an option without a value fills `{}`. `adds`: unknown words are appended (only when no option of
+    `fills` is given). `assignments`: leading words `NAME=value` are assignments for the inner command
+    (`env`). `joined`: the words, joined by spaces, are shell text (`eval`). `absent_with`: nothing runs when
+    one of these options is given (`command -v`).
+    """
+
+    __slots__ = ("absent_with", "adds", "assignments", "default", "fills", "joined", "line", "words")
+    __match_args__ = ("words", "default", "fills", "adds", "assignments", "joined", "absent_with", "line")
+
+    def __init__(
+        self,
+        words: str,
+        *,
+        line: int,
+        default: str | None = None,
+        fills: frozenset[str] = frozenset(),
+        adds: bool = False,
+        assignments: bool = False,
+        joined: bool = False,
+        absent_with: frozenset[str] = frozenset(),
+    ) -> None:
+        self.words, self.line, self.default, self.fills = words, line, default, fills
+        self.adds, self.assignments, self.joined, self.absent_with = adds, assignments, joined, absent_with
+
+
+class Variable(Record):
+    """One entry of `env:` or of `_env.yaml`: what setting this variable for the command means.
+
+    `pattern` is a name or a shape of names (`LC_*`). `effects` is empty for a harmless one; they hold for
+    every value but those of `only`. `program`: the value names a program, judged as that command. `path`: the
+    file the entry stands in.
+    """
+
+    __slots__ = ("effects", "line", "only", "path", "pattern", "program")
+    __match_args__ = ("pattern", "effects", "program", "only", "path", "line")
+
+    def __init__(
+        self,
+        pattern: Pattern,
+        *,
+        path: str,
+        line: int,
+        effects: frozenset[str] = frozenset(),
+        program: bool = False,
+        only: tuple[Pattern, ...] = (),
+    ) -> None:
+        self.pattern, self.path, self.line = pattern, path, line
+        self.effects, self.program, self.only = effects, program, only
+
+
+class Variables(Record):
+    """A list of `Variable`s by name: exact names first, then the longest shape that matches."""
+
+    __slots__ = ("exact", "shapes")
+    __match_args__ = ("exact", "shapes")
+
+    def __init__(self, entries: tuple[Variable, ...] = ()) -> None:
+        self.exact: dict[str, Variable] = {}
+        shapes = []
+        for entry in entries:
+            if "*" in entry.pattern.text:
+                shapes.append(entry)
+            else:
+                self.exact[entry.pattern.text] = entry
+        self.shapes = tuple(sorted(shapes, key=lambda entry: -len(entry.pattern.text)))
+
+    def get(self, name: str) -> Variable | None:
+        """The entry for `name`, or None when no entry speaks of it."""
+        entry = self.exact.get(name)
+        if entry is not None:
+            return entry
+        for shape in self.shapes:
+            if shape.pattern.matches(name):
+                return shape
+        return None
+
+    def entries(self) -> tuple[Variable, ...]:
+        """All entries, exact names first."""
+        return (*self.exact.values(), *self.shapes)
+
+
+class Example(Record):
+    """One line of `examples:`: a shell text and what it is.
+
+    `kind` is `read`, `write` or `unknown`; `expects` are the further effects or marks that its heading names
+    (`read network:`) and that must be among the facts. `comment` is what stands after ` #` on the line, for
+    the page only: `text` keeps it, as a shell comment.
+    """
+
+    __slots__ = ("comment", "expects", "kind", "line", "text")
+    __match_args__ = ("kind", "text", "expects", "comment", "line")
+
+    def __init__(self, kind: str, text: str, expects: frozenset[str], comment: str, line: int) -> None:
+        self.kind, self.text, self.expects, self.comment, self.line = kind, text, expects, comment, line
+
+
+class Spec(Record):
+    """What may stand under a command and under each of its subcommands.
+
+    Args:
+        name: the words that lead here: `git`, `git branch`, `gh pr list`.
+        where: the place in the file: empty for the command itself, else `subcommands.branch`.
+        line: of the key that begins it.
+        lines: the line of each word the spec uses (`effect`, `runs_config`, ...); see `line_of`.
+        effects: the base; None when `cases` decide or when only subcommands have one.
+        options: every option under each of its spellings.
+        variables: `env:` of this spec and of those above it.
+        env_complete, runs_config, style, touches, marks: with what the specs above say already in them.
+        language: of words with role `script` that name none themselves; also taken from above.
+        prints: what standard output looks like, or None.
+        helpers: programs the tool itself starts to do its work.
+    """
+
+    __slots__ = (
+        "accepts_anything",
+        "cases",
+        "changes",
+        "effects",
+        "env_complete",
+        "examples",
+        "helpers",
+        "judgement",
+        "language",
+        "line",
+        "lines",
+        "marks",
+        "name",
+        "numeric",
+        "operands",
+        "options",
+        "prints",
+        "runs",
+        "runs_config",
+        "style",
+        "subcommands",
+        "summary",
+        "touches",
+        "variables",
+        "where",
+    )
+    __match_args__ = (
+        "name",
+        "where",
+        "effects",
+        "options",
+        "operands",
+        "cases",
+        "subcommands",
+        "style",
+        "numeric",
+        "language",
+        "accepts_anything",
+        "variables",
+        "env_complete",
+        "runs",
+        "runs_config",
+        "helpers",
+        "prints",
+        "touches",
+        "changes",
+        "marks",
+        "summary",
+        "judgement",
+        "examples",
+        "lines",
+        "line",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        line: int,
+        where: str = "",
+        lines: dict[str, int] | None = None,
+        effects: frozenset[str] | None = None,
+        options: dict[str, Option] | None = None,
+        operands: tuple[Operand, ...] = (),
+        cases: tuple[Case, ...] = (),
+        subcommands: dict[str, Spec] | None = None,
+        style: str = "gnu",
+        numeric: bool = False,
+        language: str | None = None,
+        accepts_anything: bool = False,
+        variables: Variables | None = None,
+        env_complete: bool = False,
+        runs: Runs | None = None,
+        runs_config: str | None = None,
+        helpers: tuple[str, ...] = (),
+        prints: Prints | None = None,
+        touches: frozenset[str] = frozenset(),
+        changes: frozenset[str] = frozenset(),
+        marks: frozenset[str] = frozenset(),
+        summary: str = "",
+        judgement: str = "",
+        examples: tuple[Example, ...] = (),
+    ) -> None:
+        self.name, self.line, self.where = name, line, where
+        self.lines = {} if lines is None else lines
+        self.effects, self.operands, self.cases = effects, operands, cases
+        self.options = {} if options is None else options
+        self.subcommands = {} if subcommands is None else subcommands
+        self.style, self.numeric, self.language, self.accepts_anything = (
+            style,
+            numeric,
+            language,
+            accepts_anything,
+        )
+        self.variables = Variables() if variables is None else variables
+        self.env_complete, self.runs, self.runs_config, self.helpers = (
+            env_complete,
+            runs,
+            runs_config,
+            helpers,
+        )
+        self.prints, self.touches, self.changes, self.marks = prints, touches, changes, marks
+        self.summary, self.judgement, self.examples = summary, judgement, examples
+
+    def option(self, word: str) -> Option | None:
+        """The option that `word` spells in full (no attached value); None when the rule lists none."""
+        return self.options.get(word)
+
+    def line_of(self, word: str) -> int:
+        """The line of a word of this spec (`effect`, `touches`, ...); of the spec when it lacks the word."""
+        return self.lines.get(word, self.line)
+
+    def distinct_options(self) -> tuple[Option, ...]:
+        """Each option once, in the order of the file."""
+        seen: dict[int, Option] = {}
+        for option in self.options.values():
+            seen.setdefault(id(option), option)
+        return tuple(seen.values())
+
+
+class CommandRule(Record):
+    """A whole rule file. `spec` is what the command does.
+
+    `path` begins with the name of the rules folder (`rules/vcs/git.yaml`), so that `path:line` can be opened
+    from the root of the repository.
+    """
+
+    __slots__ = ("aliases", "checked", "command", "path", "source", "spec", "summary")
+    __match_args__ = ("command", "aliases", "summary", "source", "checked", "path", "spec")
+
+    def __init__(
+        self,
+        command: str,
+        *,
+        path: str,
+        spec: Spec,
+        aliases: tuple[str, ...] = (),
+        summary: str = "",
+        source: str = "",
+        checked: str = "",
+    ) -> None:
+        self.command, self.path, self.spec, self.aliases = command, path, spec, aliases
+        self.summary, self.source, self.checked = summary, source, checked
+
+
+class BrokenRule(Record):
+    """A rule file that cannot be used: calls of its command are `unknown`, and the fact names this place."""
+
+    __slots__ = ("command", "line", "message", "path")
+    __match_args__ = ("command", "path", "message", "line")
+
+    def __init__(self, command: str, path: str, line: int, message: str) -> None:
+        self.command, self.path, self.line, self.message = command, path, line, message
+
+
+class CredentialPaths(Record):
+    """`_paths.yaml`: which files hold credentials. `not_sensitive` takes names back (`id_rsa.pub`)."""
+
+    __slots__ = ("_exact", "_names", "_places", "line", "not_sensitive", "path", "sensitive")
+    __match_args__ = ("path", "sensitive", "not_sensitive", "line")
+
+    def __init__(
+        self,
+        path: str,
+        sensitive: tuple[tuple[Pattern, int], ...],
+        not_sensitive: tuple[Pattern, ...],
+        line: int,
+    ) -> None:
+        self.path, self.sensitive, self.not_sensitive, self.line = path, sensitive, not_sensitive, line
+        self._exact = {pattern.text: line for pattern, line in sensitive if "*" not in pattern.text}
+        shapes = [(pattern, line) for pattern, line in sensitive if "*" in pattern.text]
+        self._names = [(pattern, line) for pattern, line in shapes if "/" not in pattern.text]
+        self._places = [
+            (pattern.text.partition("*")[0], pattern, line) for pattern, line in shapes if "/" in pattern.text
+        ]
+
+    def line_for(self, name: str) -> int | None:
+        """The line of the first pattern that calls the file `name` sensitive, or None when none does.
+
+        `name` is the path as the text has it (`~/.ssh/id_rsa`, `./.env`); no file is looked at. A pattern
+        without a slash is compared with the last part of the path, any other with the whole of it and with
+        each of its tails.
+        """
+        last = name.rstrip("/").rpartition("/")[2]
+        line = self._line(name, last)
+        if line is None or any(pattern.matches(last) for pattern in self.not_sensitive):
+            return None
+        return line
+
+    def _line(self, name: str, last: str) -> int | None:
+        lines = [line for pattern, line in self._names if pattern.matches(last)]
+        if last in self._exact:
+            lines.append(self._exact[last])
+        if "/" in name:
+            wholes = (name, *_tails(name))
+            lines += [self._exact[whole] for whole in wholes if whole in self._exact]
+            for head, pattern, line in self._places:
+                if head in name and any(pattern.matches(whole) for whole in wholes):
+                    lines.append(line)
+        return min(lines, default=None)
+
+
+def _tails(name: str) -> tuple[str, ...]:
+    parts = name.split("/")
+    return tuple("/".join(parts[index:]) for index in range(1, len(parts) - 1))
+
+
+class PolicyRule(Record):
+    """One policy of `_policies.yaml`: which effects and marks a read may have and still be allowed.
+
+    `effects`: the effects that pass. `refuses`: marks that do not (`sensitive`, `touches:cache`,
+    `config:repo` ...); a shape such as `touches:*` stands for all of its kind.
+    """
+
+    __slots__ = ("effects", "line", "name", "refuses", "summary")
+    __match_args__ = ("name", "effects", "refuses", "summary", "line")
+
+    def __init__(
+        self, name: str, effects: frozenset[str], refuses: tuple[Pattern, ...], summary: str, line: int
+    ) -> None:
+        self.name, self.effects, self.refuses, self.summary, self.line = name, effects, refuses, summary, line
+
+
+if TYPE_CHECKING:
+    Answer: TypeAlias = CommandRule | BrokenRule | None
