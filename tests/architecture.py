@@ -25,11 +25,12 @@ ORDER: dict[str, tuple[str, ...]] = {
     "_version": (),
     "spans": (),
     "errors": ("spans",),
+    "places": ("errors",),
     # Two chains meet in `analysis`: the shell, which knows no command, and the rules, which know no shell.
     "syntax": BASE,
     "values": (*BASE, "syntax"),
     "effects": BASE,
-    "rules": (*BASE, "effects"),
+    "rules": (*BASE, "effects", "places", "_version"),
     "analysis": (*SHELL, "effects", "rules"),
     "verdict": (*SHELL, "effects", "rules", "analysis"),
     "explain": (*SHELL, "effects", "rules", "analysis", "verdict"),

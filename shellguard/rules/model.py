@@ -463,7 +463,7 @@ class Variable(Record):
 class Variables(Record):
     """A list of `Variable`s by name: exact names first, then the longest shape that matches."""
 
-    __slots__ = ("exact", "shapes")
+    __slots__ = ("_by_first", "exact", "shapes")
     __match_args__ = ("exact", "shapes")
 
     def __init__(self, entries: tuple[Variable, ...] = ()) -> None:
@@ -475,13 +475,20 @@ class Variables(Record):
             else:
                 self.exact[entry.pattern.text] = entry
         self.shapes = tuple(sorted(shapes, key=lambda entry: -len(entry.pattern.text)))
+        self._by_first: dict[str, tuple[Variable, ...]] = {}  # first letter of a name -> the shapes that may fit
 
     def get(self, name: str) -> Variable | None:
         """The entry for `name`, or None when no entry speaks of it."""
         entry = self.exact.get(name)
         if entry is not None:
             return entry
-        for shape in self.shapes:
+        first = name[:1]
+        shapes = self._by_first.get(first)
+        if shapes is None:
+            shapes = tuple(shape for shape in self.shapes if shape.pattern.text[0] in ("*", "<", first))
+            if first.isascii():
+                self._by_first[first] = shapes
+        for shape in shapes:
             if shape.pattern.matches(name):
                 return shape
         return None

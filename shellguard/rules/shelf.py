@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where rules are found: command name -> rule, read when it is asked for.
 
-A file is named after its command, so a name is found by listing the folder. Aliases stand in the first lines
-of a file (`load.names_in`), which are read without YAML when a name is not the name of a file. Compiled rules
-come before all this, behind the same `Shelf.get`.
+Compiled rules (`compiled.py`) are one file with an index. Without them, a name is found by listing the folder, since
+a file is named after its command; aliases stand in the first lines of a file (`load.names_in`), which are read
+without YAML when a name is not the name of a file.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 from _thread import RLock
 
 from shellguard.errors import RuleError
+from shellguard.rules.compiled import COMMON, Compiled
 from shellguard.rules.model import (
     BrokenRule,
     CommandRule,
@@ -25,9 +26,15 @@ from shellguard.rules.model import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import TypeVar
+    from typing import TypeVar, cast
 
     T = TypeVar("T")
+else:
+
+    def cast(kind: object, value: object) -> object:
+        """That of `typing`, which a hook must not load."""
+        return value
+
 
 RULES_FOLDER = "rules"
 """How paths in the model begin, wherever the folder really lies."""
@@ -38,9 +45,9 @@ class Shelf:
 
     Args:
         rules: the rules themselves, by name; for tests. No folder is read then, and `variables` and the like
-            are
-            those given.
+            are those given.
         folder: the folder with the rule files; the shipped one when neither is given.
+        compiled: the compiled rules of that folder, which are asked in place of its files.
 
     A shelf may be shared by threads. It never raises for a broken file: the rule is broken then, and what a
     broken `_env.yaml` or `_paths.yaml` would have said is the strictest it can say.
@@ -51,12 +58,15 @@ class Shelf:
         rules: Mapping[str, CommandRule | BrokenRule] | None = None,
         *,
         folder: str | None = None,
+        compiled: Compiled | None = None,
         variables: Variables | None = None,
         paths: CredentialPaths | None = None,
         policies: dict[str, PolicyRule] | None = None,
     ) -> None:
         self._rules: dict[str, CommandRule | BrokenRule | None] = dict(rules or {})
         self._folder = shipped_folder() if folder is None and rules is None else folder
+        self._compiled = compiled
+        self._content: str | None = None if compiled is None else compiled.content
         self._lock = RLock()
         self._files: dict[str, tuple[str, ...]] | None = None  # name of a file without `.yaml` -> paths
         self._aliases: dict[str, tuple[str, ...]] | None = None  # any name a file answers to -> paths
@@ -69,7 +79,7 @@ class Shelf:
         """The shelf of the shipped rules, one for the process."""
         with _shipped_lock:
             if not _shipped:
-                _shipped.append(Shelf())
+                _shipped.append(_shelf_of(shipped_folder()))
             return _shipped[0]
 
     def get(self, name: str) -> CommandRule | BrokenRule | None:
@@ -85,15 +95,31 @@ class Shelf:
                 self._rules[name] = self._find(name, self._folder)
             return self._rules[name]
 
+    @property
+    def content(self) -> str:
+        """A hash of everything the rules say: 32 hex digits; empty for a shelf that was made from values."""
+        if self._content is None:
+            from shellguard.rules.cache import content_of
+
+            with self._lock:
+                self._content = (
+                    "" if self._folder is None else content_of(self._folder, all_files(self._folder))
+                )
+        return self._content
+
     def names(self) -> tuple[str, ...]:
         """Every name that some rule answers to, aliases included, sorted."""
         known = {name for name, rule in list(self._rules.items()) if rule is not None}
-        if self._folder is not None:
+        if self._compiled is not None:
+            known.update(self._compiled.names())
+        elif self._folder is not None:
             with self._lock:
                 known.update(self._stems(self._folder), self._index(self._folder))
         return tuple(sorted(known))
 
     def _find(self, name: str, folder: str) -> CommandRule | BrokenRule | None:
+        if self._compiled is not None:
+            return self._compiled.get(name)
         paths = self._stems(folder).get(name) or self._index(folder).get(name, ())
         if not paths:
             return None
@@ -140,7 +166,7 @@ class Shelf:
                 unknown = frozenset({"unknown"})
                 return Variables((Variable(Pattern("*"), path=error.path, line=error.line, effects=unknown),))
 
-            self._variables = self._common("_env.yaml", load_variables, everything, Variables())
+            self._variables = self._common(COMMON[0], load_variables, everything, Variables())
         return self._variables
 
     @property
@@ -152,7 +178,7 @@ class Shelf:
             def everything(error: RuleError) -> CredentialPaths:
                 return CredentialPaths(error.path, ((Pattern("*"), error.line),), (), error.line)
 
-            self._paths = self._common("_paths.yaml", load_paths, everything, CredentialPaths("", (), (), 1))
+            self._paths = self._common(COMMON[1], load_paths, everything, CredentialPaths("", (), (), 1))
         return self._paths
 
     @property
@@ -162,7 +188,7 @@ class Shelf:
             from shellguard.rules.load import load_policies
 
             nothing: dict[str, PolicyRule] = {}
-            self._policies = self._common("_policies.yaml", load_policies, lambda error: nothing, nothing)
+            self._policies = self._common(COMMON[2], load_policies, lambda error: nothing, nothing)
         return self._policies
 
     def _common(
@@ -170,11 +196,13 @@ class Shelf:
     ) -> T:
         if self._folder is None:
             return without_folder
-        from shellguard.rules.tree import read_file
-
         path = f"{RULES_FOLDER}/{name}"
         with self._lock:
             try:
+                if self._compiled is not None:
+                    return cast("T", self._compiled.common(name))
+                from shellguard.rules.tree import read_file
+
                 return load(read_file(os.path.join(self._folder, name), self._folder, path), path)
             except RuleError as error:
                 self.problems.append(error)
@@ -190,6 +218,23 @@ def shipped_folder() -> str:
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     inside = os.path.join(package, "_rules")
     return inside if os.path.isdir(inside) else os.path.join(os.path.dirname(package), RULES_FOLDER)
+
+
+def _shelf_of(folder: str) -> Shelf:
+    """The shelf of a folder that this user trusts, from compiled rules where there are some."""
+    from shellguard.rules import cache
+
+    try:
+        return Shelf(folder=folder, compiled=Compiled(os.path.join(folder, cache.COMPILED_NAME)))
+    except RuleError:
+        pass  # a checkout: the rules are as they are edited, and compiled only by `rules compile`
+    content = cache.content_of(folder, all_files(folder))
+    return Shelf(folder=folder, compiled=cache.compiled_rules(content))
+
+
+def all_files(folder: str) -> list[str]:
+    """Every file of a rules folder that a verdict may depend on."""
+    return [*COMMON, *rule_files(folder)]
 
 
 def read_rule(name: str, folder: str, path: str) -> CommandRule | BrokenRule:

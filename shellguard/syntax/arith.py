@@ -42,31 +42,43 @@ _OPERAND = NAME | frozenset("#@.")
 _FRAGMENTS = frozenset('$`"')
 
 
-def opens_arithmetic(cursor: Cursor, opening: int) -> bool:
-    """Whether the `((` at `opening` begins arithmetic, and not a subshell inside a subshell or a substitution.
+def read_double_parentheses(cursor: Cursor) -> tuple[Arith | None] | None:
+    """What stands in `((...))`, the cursor on the first parenthesis; it is left behind the last.
 
-    As bash does it: pair up the parentheses, quotes aside; it is arithmetic if the one that closes the inner
-    parenthesis is directly followed by another. What is found to be none is remembered, so that nesting costs no
-    exponential time.
+    None, and the cursor where it was, if they open a subshell inside a subshell or a substitution. As bash does it:
+    pair up the parentheses, quotes aside; it is arithmetic if the one that closes the inner parenthesis is directly
+    followed by another. What turns out to be none is read again as commands: that is remembered, and bounded, so that
+    nesting costs no exponential time.
     """
-    if opening in cursor.commands:
-        return False
-    before, depth, pending = cursor.pos, cursor.depth, cursor.pending
+    opening = cursor.pos
+    if opening in cursor.decided:
+        known = cursor.decided[opening]
+        if known is None:
+            return None
+        raise known
+    depth, pending = cursor.depth, cursor.pending
     cursor.pos = opening + 2
+    refused: ShellSyntaxError | None = None
     try:
-        read_expression(cursor)
-        arithmetic = cursor.text.startswith("))", cursor.pos)
-    except ShellSyntaxError:
-        arithmetic = False
-    cursor.depth, cursor.pending = depth, pending
-    if not arithmetic:
-        cursor.pos = opening + 2
-        arithmetic = _closes_twice(cursor)  # then what stands in it is refused when it is read for good
-        cursor.depth = depth
-    cursor.pos = before
-    if not arithmetic:
-        cursor.commands.add(opening)
-    return arithmetic
+        expression = read_expression(cursor)
+        if cursor.text.startswith("))", cursor.pos):
+            cursor.pos += 2
+            return (expression,)
+    except ShellSyntaxError as error:
+        refused = error
+    stopped = cursor.pos
+    cursor.reread.spend(cursor, opening, stopped)
+    cursor.pos, cursor.depth, cursor.pending = opening + 2, depth, pending
+    try:
+        if _closes_twice(cursor):
+            raise refused or cursor.error("what follows in the arithmetic is not modelled", stopped)
+    except ShellSyntaxError as error:
+        cursor.decided[opening] = error
+        raise
+    cursor.reread.spend(cursor, opening, cursor.pos)
+    cursor.pos, cursor.depth, cursor.pending = opening, depth, pending
+    cursor.decided[opening] = None
+    return None
 
 
 def _closes_twice(cursor: Cursor) -> bool:

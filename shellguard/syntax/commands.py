@@ -360,11 +360,10 @@ def _read_simple(cursor: Cursor) -> Statement:
 
 def _read_parentheses(cursor: Cursor) -> Command:
     text, start = cursor.text, cursor.pos
-    if text[start + 1] == "(" and arith.opens_arithmetic(cursor, start):
-        cursor.pos = start + 2
-        expression = arith.read_expression(cursor)
-        cursor.expect("))", "an arithmetic command")
-        return ArithCommand(expression, (start, cursor.pos))
+    if text[start + 1] == "(":
+        arithmetic = arith.read_double_parentheses(cursor)
+        if arithmetic is not None:
+            return ArithCommand(arithmetic[0], (start, cursor.pos))
     cursor.pos = start + 1
     body = _read_body(cursor)
     cursor.expect(")", "a subshell")

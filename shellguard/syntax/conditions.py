@@ -45,6 +45,10 @@ def _read_term(cursor: Cursor) -> Condition:
         group = CondGroup(condition, (start, cursor.pos))
         _skip_space(cursor)
         return group
+    if cursor.text.startswith("!(", start):  # no extended glob where a term begins
+        cursor.pos += 1
+        condition = _read_term(cursor)
+        return CondNot(condition, (start, condition.span[1]))
     word = read_word(cursor, PATTERN)
     literal = literal_text(word)
     cursor.skip_blanks()

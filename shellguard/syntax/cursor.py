@@ -24,15 +24,36 @@ MAX_DEPTH = 50
 """Nesting beyond this is refused. Agents stay below 10; Python's own limit of 1,000 frames allows about 80."""
 
 
+class Reread:
+    """How many characters may be read a second time, in one text and in all that is taken out of it.
+
+    Only `((` without arithmetic is read again. Agents write a few in a thousand commands; a text that nests them
+    is refused rather than read for ever.
+    """
+
+    __slots__ = ("left",)
+
+    def __init__(self, length: int) -> None:
+        self.left = 10 * length + 1_000
+
+    def spend(self, cursor: Cursor, start: int, end: int) -> None:
+        self.left -= end - start
+        if self.left < 0:
+            raise cursor.error("too many `((` that begin no arithmetic", start, start + 2)
+
+
 class Cursor:
     """`text[pos]` is the next character, `text[:end]` what is read; behind it stand a few END.
 
-    `pending` are the here-documents named since the last newline. `commands` are the places of a `((` that is
-    known to open two subshells and no arithmetic. `read_script` and `read_expansion` tie the recursion between the
+    `pending` are the here-documents named since the last newline. `decided` are the places of a `((` that are known
+    to open two subshells (None) or to be refused. `read_script` and `read_expansion` tie the recursion between the
     modules: words hold scripts, and scripts hold words. `parse.py` sets them.
     """
 
-    __slots__ = ("commands", "depth", "end", "pending", "pos", "read_expansion", "read_script", "text")
+    __slots__ = (
+        *("decided", "depth", "end", "pending", "pos"),
+        *("read_expansion", "read_script", "reread", "text"),
+    )
 
     def __init__(self, text: str, read_script: ReadScript, read_expansion: ReadExpansion) -> None:
         self.text = text + END * _LOOKAHEAD
@@ -40,14 +61,15 @@ class Cursor:
         self.pos = 0
         self.depth = 0
         self.pending: list[HereDoc] = []
-        self.commands: set[int] = set()
+        self.decided: dict[int, ShellSyntaxError | None] = {}
+        self.reread = Reread(len(text))
         self.read_script = read_script
         self.read_expansion = read_expansion
 
     def within(self, text: str) -> Cursor:
         """A cursor over a text that was taken out of this one: a here-document body, what stands between backticks."""
         inner = Cursor(text, self.read_script, self.read_expansion)
-        inner.depth = self.depth
+        inner.depth, inner.reread = self.depth, self.reread
         return inner
 
     def at_end(self) -> bool:

@@ -8,7 +8,7 @@ from shellguard.syntax import arith, params
 from shellguard.syntax.ansi import decode_ansi
 from shellguard.syntax.nodes import AnsiC, ArithSub, CommandSub, Param
 from shellguard.syntax.tokens import NAME, NAME_START, SPECIAL_PARAMETERS
-from shellguard.syntax.walk import moved
+from shellguard.syntax.walk import moved, moved_span
 from shellguard.syntax.words import read_double
 
 TYPE_CHECKING = False
@@ -33,11 +33,11 @@ def read_expansion(cursor: Cursor, quoted: bool) -> WordPart | None:
         cursor.pos = end
         return Param(text[start + 1 : end], None, "", "", (), (start, end))
     if char == "(":
-        if text[start + 2] == "(" and arith.opens_arithmetic(cursor, start + 1):
-            cursor.pos = start + 3
-            expression = arith.read_expression(cursor)
-            cursor.expect("))", "an arithmetic expansion")
-            return ArithSub(expression, (start, cursor.pos))
+        if text[start + 2] == "(":
+            cursor.pos = start + 1
+            arithmetic = arith.read_double_parentheses(cursor)
+            if arithmetic is not None:
+                return ArithSub(arithmetic[0], (start, cursor.pos))
         cursor.pos = start + 2
         script = cursor.read_script(cursor)
         cursor.expect(")", "a command substitution")
@@ -100,8 +100,9 @@ def _read_function_substitution(cursor: Cursor) -> CommandSub:
 def _read_backticks(cursor: Cursor, quoted: bool) -> CommandSub:
     r"""A command substitution between backticks.
 
-    Bash first takes the text up to the first backtick without a backslash, whatever quotes stand there, removes the
-    backslashes before `` \ ` $ `` (and `"` where the whole is quoted), and then reads the rest as a script.
+    Bash first takes the text up to the first backtick without a backslash, whatever quotes stand there. It removes
+    every line continuation, and the backslashes before `` \ ` $ `` (and `"` where the whole is quoted). Then it
+    reads the rest as a script.
     """
     text, start = cursor.text, cursor.pos
     removable = '\\`$"' if quoted else "\\`$"
@@ -111,8 +112,12 @@ def _read_backticks(cursor: Cursor, quoted: bool) -> CommandSub:
     while text[pos] != "`":
         if pos >= cursor.end:
             raise cursor.error("this backtick is never closed", start)
-        if text[pos] == "\\" and text[pos + 1] in removable:
-            pos += 1
+        if text[pos] == "\\":
+            if text[pos + 1] == "\n":  # gone whatever quotes stand around it, single ones too
+                pos += 2
+                continue
+            if text[pos + 1] in removable:
+                pos += 1
         pieces.append(text[pos])
         origins.append(pos)
         pos += 1
@@ -124,6 +129,6 @@ def _read_backticks(cursor: Cursor, quoted: bool) -> CommandSub:
         if not inner.at_end():
             raise inner.unexpected()
     except ShellSyntaxError as error:
-        raise cursor.error(error.message, origins[error.span[0]], origins[error.span[1]]) from None
+        raise cursor.error(error.message, *moved_span(error.span, origins)) from None
     cursor.pos = pos + 1
-    return CommandSub(moved(script, origins.__getitem__), "$(", (start, pos + 1))
+    return CommandSub(moved(script, origins), "$(", (start, pos + 1))

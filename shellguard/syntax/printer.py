@@ -155,10 +155,11 @@ def to_text(node: AnyNode) -> str:
 class _Printer:
     """Text so far, and the here-documents whose bodies must follow the next newline."""
 
-    __slots__ = ("_out", "_pending")
+    __slots__ = ("_indent", "_out", "_pending")
 
     def __init__(self) -> None:
         self._out: list[str] = []
+        self._indent = ""
         self._pending: list[HereDoc] = []
 
     def finish(self) -> str:
@@ -174,13 +175,16 @@ class _Printer:
         pending, self._pending = self._pending, []
         for document in pending:
             self._body(document)
+        self.write(self._indent)
 
     def _body(self, document: HereDoc) -> None:
+        outer, self._indent = self._indent, " "  # so that no line of a substitution can be the delimiter
         for part in document.body.parts:
             if document.quoted and isinstance(part, Text):
                 self.write(part.text)
             else:
                 self.part(part)
+        self._indent = outer
         self.write(document.delimiter + "\n")
 
     # --- statements and commands ---
@@ -364,7 +368,7 @@ class _Printer:
                 self.write("<<< ")
                 self.word(word)
             case HereDoc(_, delimiter, quoted, strips_tabs):
-                self.write("<<-" if strips_tabs else "<<")
+                self.write("<<-" if strips_tabs else "<< " if delimiter[:1] == "-" else "<<")
                 self.write(_quoted(delimiter) if quoted else delimiter)
                 self._pending.append(redirection)
             case _:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from shellguard.errors import ShellSyntaxError
 from shellguard.syntax.nodes import Double, Escaped, HereDoc, HereString, Redirect, Single, Text, Word
 from shellguard.syntax.tokens import DIGIT, NAME, NAME_START, REDIRECT_OPERATORS
-from shellguard.syntax.walk import moved
+from shellguard.syntax.walk import moved, moved_span
 from shellguard.syntax.words import ARGUMENT, PATTERN, VALUE, read_body, read_parts, read_word
 
 TYPE_CHECKING = False
@@ -132,6 +132,7 @@ def _read_body(cursor: Cursor, document: HereDoc) -> None:
     """Takes the lines up to the delimiter and fills `document.body`."""
     start = body_end = cursor.pos
     pieces: list[Span] = []
+    cut = False  # does the end of the text end the body in the middle of a line?
     while cursor.pos < cursor.end:
         line = _read_line(cursor, joins=not document.quoted)
         if document.strips_tabs:
@@ -141,13 +142,16 @@ def _read_body(cursor: Cursor, document: HereDoc) -> None:
             break
         pieces += line
         body_end = cursor.pos
+        cut = cursor.text[body_end - 1] != "\n"
     content = "".join([cursor.text[begin:end] for begin, end in pieces])
-    if content and content[-1] != "\n":  # the end of the text ends the body, and bash adds what it misses
-        if not document.quoted and content[-1] == "\\":
+    if cut:
+        if not document.quoted and content[-1:] == "\\":
             raise cursor.error("a here-document that ends in a backslash is not modelled", body_end - 1)
-        content += "\n"
+        content += "\n"  # bash adds it
     if document.quoted or ("$" not in content and "`" not in content and "\\" not in content):
-        parts: tuple[WordPart, ...] = (Text(content, (pieces[0][0], body_end)),) if content else ()
+        parts: tuple[WordPart, ...] = (
+            (Text(content, (pieces[0][0] if pieces else start, body_end)),) if content else ()
+        )
     else:
         parts = _read_expanded_body(cursor, content, pieces)
     document.body = Word(parts, (start, body_end))
@@ -185,9 +189,8 @@ def _without_tabs(text: str, line: list[Span]) -> list[Span]:
 def _read_expanded_body(cursor: Cursor, content: str, pieces: list[Span]) -> tuple[WordPart, ...]:
     origins = [offset for begin, end in pieces for offset in range(begin, end)]
     origins += [pieces[-1][1]] * (len(content) - len(origins) + 1)
-    place = origins.__getitem__
     inner = cursor.within(content)
     try:
-        return tuple([moved(part, place) for part in read_body(inner)])
+        return tuple([moved(part, origins) for part in read_body(inner)])
     except ShellSyntaxError as error:
-        raise cursor.error(error.message, place(error.span[0]), place(error.span[1])) from None
+        raise cursor.error(error.message, *moved_span(error.span, origins)) from None

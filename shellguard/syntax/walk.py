@@ -7,8 +7,10 @@ from shellguard.syntax.nodes import Node
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from typing import TypeVar
+
+    from shellguard.spans import Span
 
     NodeType = TypeVar("NodeType", bound=Node)
 
@@ -34,19 +36,26 @@ def walk(node: Node) -> Iterator[Node]:
         stack.extend(reversed(list(children(top))))
 
 
-def moved(node: NodeType, place: Callable[[int], int]) -> NodeType:
-    """A copy of `node` with each offset of each span replaced by `place(offset)`.
+def moved(node: NodeType, origins: list[int]) -> NodeType:
+    """A copy of `node` with its spans moved into the text from which its own text was taken.
 
-    For scripts that were read from a text of their own (backticks, here-documents) and belong into a larger one.
+    `origins[i]` is where character `i` stood there; it has one entry more, for the end. For scripts that were read from
+    a text of their own (backticks, here-documents) and belong into a larger one.
     """
     values = []
     for name in node.__match_args__:
         value = getattr(node, name)
         if name == "span":
-            value = (place(value[0]), place(value[1]))
+            value = moved_span(value, origins)
         elif isinstance(value, Node):
-            value = moved(value, place)
+            value = moved(value, origins)
         elif type(value) is tuple:
-            value = tuple([moved(item, place) if isinstance(item, Node) else item for item in value])
+            value = tuple([moved(item, origins) if isinstance(item, Node) else item for item in value])
         values.append(value)
     return type(node)(*values)
+
+
+def moved_span(span: Span, origins: list[int]) -> Span:
+    """The span of the same characters in the larger text: it ends behind the last of them, not before the next."""
+    start, end = span
+    return (origins[start], origins[end - 1] + 1 if end > start else origins[start])

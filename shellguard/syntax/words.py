@@ -60,6 +60,7 @@ _DOUBLE_STOP = frozenset('"' + END)
 _DOUBLE_ESCAPES = frozenset('$`"\\')
 _BODY_STOP = frozenset(END)
 _BODY_ESCAPES = frozenset("$`\\")
+_PAIRED = frozenset("\"'<>")
 _QUOTED_ARGUMENT_ESCAPES = frozenset('$`"\\}')
 
 
@@ -239,7 +240,7 @@ def read_body(cursor: Cursor) -> list[WordPart]:
 
 def read_quoted_argument(cursor: Cursor, stop: frozenset[str]) -> list[WordPart]:
     """The argument of a `${ }` that stands in double quotes, up to a character of `stop`; quotes inside it pair up."""
-    return read_quoted_parts(cursor, stop | {'"', "'"}, _QUOTED_ARGUMENT_ESCAPES, quotes=True)
+    return read_quoted_parts(cursor, stop | _PAIRED, _QUOTED_ARGUMENT_ESCAPES, quotes=True)
 
 
 def read_quoted_parts(
@@ -281,6 +282,11 @@ def read_quoted_parts(
                 cursor.pos = pos + 1
         elif quotes and char == '"':
             parts.append(read_double(cursor))
+        elif quotes and (char == "<" or char == ">"):
+            if text[pos + 1] == "(":  # bash looks for its end, though it is text
+                raise cursor.error("`<(` and `>(` inside a quoted ${ } are not modelled", pos, pos + 2)
+            add_text(parts, char, pos, pos + 1)
+            cursor.pos = pos + 1
         elif quotes and char == "'":
             _read_single_in_quoted_argument(cursor, parts)
         elif char == "\\":
@@ -355,6 +361,8 @@ def _read_tilde(cursor: Cursor, context: Context, parts: list[WordPart]) -> None
     while text[pos] not in ends:
         pos += 1
     char = text[pos]
+    if char == "\\" and text[pos + 1] == "\n":
+        raise cursor.error("a line continuation behind a tilde is not modelled", pos, pos + 2)
     if char == "/" or (char in context.stop and char != "(") or (char == ":" and context.colon_tildes):
         parts.append(Tilde(text[start + 1 : pos], (start, pos)))
         cursor.pos = pos
@@ -390,6 +398,8 @@ class _Brackets:
             if text[pos] == "]":
                 cursor.pos = pos + 1
                 return Glob(text[start : pos + 1], (start, pos + 1))
+            if text.startswith("\\\n", pos):
+                raise cursor.error("a line continuation between brackets is not modelled", pos, pos + 2)
             self._failed = pos
             self._cut = text[pos] not in WORD_END
         return Glob("[", (start, start + 1)) if self._cut else Text("[", (start, start + 1))
