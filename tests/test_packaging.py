@@ -186,6 +186,7 @@ def test_the_wheel_holds_the_package_its_rules_and_its_grammars(builds: tuple[Bu
     assert "rules/vcs/git.yaml" in rules
     assert "grammar/bash.lark" in grammar
     wanted = files_below(source, "shellguard") | {f"shellguard/_{name}" for name in rules | grammar}
+    wanted.add("shellguard/_rules/compiled.rules")
     info = f"shellguard_engine-{__version__}.dist-info"
     about = {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE", "licenses/NOTICE"}
     assert build.wheel_files() == wanted | {f"{info}/{name}" for name in about}

@@ -11,6 +11,7 @@ Examples and prose are left out: those who show rules read the YAML files.
 
 from __future__ import annotations
 
+import os
 from _thread import RLock
 
 from shellguard._version import __version__
@@ -150,26 +151,39 @@ class Compiled:
     `content` is the hash of what it was made from. May be shared by threads.
     """
 
-    __slots__ = ("_file", "_index", "_lock", "_shared", "_start", "content", "path")
+    __slots__ = ("_descriptor", "_index", "_lock", "_shared", "_start", "content", "path")
 
     def __init__(self, path: str) -> None:
         self.path = path
         self._lock = RLock()
         self._shared: dict[int, object] = {}
+        self._descriptor = -1
         try:
-            self._file = open(path, "rb")  # noqa: SIM115 - kept open for the life of the process
-            head = self._file.readline(200).decode("ascii", "replace")
-            if not head.startswith(_HEAD) or not head.endswith("\n"):
+            # Kept open: a file that takes its place later has other offsets.
+            self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+            head = self._bytes(0, 200).partition(b"\n")[0].decode("ascii", "replace")
+            if not head.startswith(_HEAD):
                 raise RuleError(path, 1, "made by another version of shellguard: compile the rules again")
-            self.content, length = head[len(_HEAD) : -1].split(" ")
-            self._index = self._file.read(int(length))
+            self.content, length = head[len(_HEAD) :].split(" ")
+            self._start = len(head) + 1 + int(length)
+            self._index = self._bytes(len(head) + 1, int(length))
+            if len(self._index) != int(length):
+                raise ValueError("it ends inside its index")
         except (OSError, ValueError) as error:
             raise RuleError(path, 1, f"no compiled rules: {error}") from None
-        self._start = len(head) + len(self._index)
+
+    def __del__(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+
+    def _bytes(self, start: int, length: int) -> bytes:
+        with self._lock:  # not os.pread, which Windows lacks
+            os.lseek(self._descriptor, start, os.SEEK_SET)
+            return os.read(self._descriptor, length)
 
     def get(self, name: str) -> CommandRule | BrokenRule | None:
         """The rule of the command `name`, or None when no rule answers to it."""
-        place = self._place(name)
+        place = None if "/" in name else self._place(name)
         if place is None:
             return None
         try:
@@ -206,10 +220,7 @@ class Compiled:
         return int(start), int(length)
 
     def _value(self, start: int, length: int) -> object:
-        with self._lock:
-            self._file.seek(self._start + start)
-            blob = self._file.read(length)
-        return _read(self._scan(blob.decode("ascii")), self)
+        return _read(self._scan(self._bytes(self._start + start, length).decode("ascii")), self)
 
     def shared(self, start: int, length: int) -> object:
         """A value that many others hold, such as the variables of a command and all its subcommands."""
@@ -219,7 +230,10 @@ class Compiled:
 
     @staticmethod
     def _scan(text: str) -> Any:
-        value, end = _scanner()(text, 0)
+        try:
+            value, end = _scanner()(text, 0)
+        except StopIteration:  # what the C scanner says for no JSON at all
+            raise ValueError("no value") from None
         if end != len(text):
             raise ValueError("text behind the end of a value")
         return value

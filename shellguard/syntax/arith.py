@@ -71,7 +71,8 @@ def read_double_parentheses(cursor: Cursor) -> tuple[Arith | None] | None:
     cursor.pos, cursor.depth, cursor.pending = opening + 2, depth, pending
     try:
         if _closes_twice(cursor):
-            raise refused or cursor.error("what follows in the arithmetic is not modelled", stopped)
+            cursor.pos = stopped
+            raise refused or cursor.unexpected()
     except ShellSyntaxError as error:
         cursor.decided[opening] = error
         raise

@@ -226,9 +226,10 @@ def _read_pipe_parts(cursor: Cursor) -> Statement:
         begin = cursor.pos
         _skip_newlines(cursor)
         reserved = _reserved_at(cursor)
-        lines = text.count("\n", begin, cursor.pos)
-        if reserved == "!" or (reserved == "time" and lines > (not pipes_stderr[-1])):
-            raise cursor.unexpected()  # bash knows `time` for a command here only in the first line behind `|`
+        # Bash knows `time` for a command here only on the line of the pipe, or on the next one if that is no `|&`.
+        lines = 1 if pipes_stderr[-1] else 2
+        if reserved == "!" or (reserved == "time" and text.count("\n", begin, cursor.pos) >= lines):
+            raise cursor.unexpected()
         parts.append(_read_statement(cursor))
         cursor.skip_blanks()
     _refuse_continued_operator(cursor)

@@ -135,15 +135,16 @@ def _read_body(cursor: Cursor, document: HereDoc) -> None:
     cut = False  # does the end of the text end the body in the middle of a line?
     while cursor.pos < cursor.end:
         line = _read_line(cursor, joins=not document.quoted)
+        whole = _joined(cursor.text, line)
+        cut = whole != "" and whole[-1] != "\n"
         if document.strips_tabs:
             line = _without_tabs(cursor.text, line)
-        content = "".join([cursor.text[begin:end] for begin, end in line])
-        if content.removesuffix("\n") == document.delimiter:
+        if _joined(cursor.text, line).removesuffix("\n") == document.delimiter:
+            cut = False
             break
         pieces += line
         body_end = cursor.pos
-        cut = cursor.text[body_end - 1] != "\n"
-    content = "".join([cursor.text[begin:end] for begin, end in pieces])
+    content = _joined(cursor.text, pieces)
     if cut:
         if not document.quoted and content[-1:] == "\\":
             raise cursor.error("a here-document that ends in a backslash is not modelled", body_end - 1)
@@ -155,6 +156,10 @@ def _read_body(cursor: Cursor, document: HereDoc) -> None:
     else:
         parts = _read_expanded_body(cursor, content, pieces)
     document.body = Word(parts, (start, body_end))
+
+
+def _joined(text: str, spans: list[Span]) -> str:
+    return "".join([text[begin:end] for begin, end in spans])
 
 
 def _read_line(cursor: Cursor, *, joins: bool) -> list[Span]:

@@ -189,7 +189,7 @@ class _Tokens:
         cursor.skip_blanks()
         if cursor.text[cursor.pos] == "#":
             end = cursor.text.find("\n", cursor.pos)
-            cursor.pos = len(cursor.text) - 1 if end < 0 else end
+            cursor.pos = cursor.end if end < 0 else end
 
     def _at_end_of_command(self) -> bool:
         text, pos = self.cursor.text, self.cursor.pos
@@ -201,11 +201,9 @@ class _Tokens:
         if text.startswith("((", start):
             if self.place is Place.LOOP_NAME:
                 return self._read_for_arithmetic()
-            if self.place in _COMMAND_BEGINS and arith.opens_arithmetic(cursor, start):
-                cursor.pos = start + 2
-                expression = arith.read_expression(cursor)
-                cursor.expect("))", "an arithmetic command")
-                return _token("ARITHMETIC", expression)
+            arithmetic = arith.read_double_parentheses(cursor) if self.place in _COMMAND_BEGINS else None
+            if arithmetic is not None:
+                return _token("ARITHMETIC", arithmetic[0])
         operator = next((operator for operator in _OPERATORS if text.startswith(operator, start)), None)
         if operator is None:
             raise cursor.unexpected()
