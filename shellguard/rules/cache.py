@@ -13,6 +13,7 @@ from shellguard import places
 from shellguard._version import __version__
 from shellguard.errors import RuleError
 from shellguard.rules.compiled import FORMAT, Compiled, compiled_text
+from shellguard.rules.model import BrokenRule, CommandRule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,12 +27,13 @@ def content_of(folder: str, files: list[str]) -> str:
     """A hash of the rule files of a folder, names and content: 32 hex digits."""
     from _blake2 import blake2b
 
+    from shellguard.rules.tree import read_bytes
+
     digest = blake2b(digest_size=16)
     for path in files:
         try:
-            with open(os.path.join(folder, path), "rb") as file:
-                data = file.read()
-        except OSError:
+            data = read_bytes(os.path.join(folder, path), folder, path)
+        except RuleError:
             data = b""  # the loader says what is wrong with it
         digest.update(f"{path}\0{len(data)}\0".encode("utf-8", "surrogateescape"))
         digest.update(data)
@@ -51,14 +53,25 @@ def compiled_rules(content: str) -> Compiled | None:
 
 def compile_rules(shelf: Shelf) -> bytes:
     """The compiled file for a shelf. A broken file is compiled as a broken rule, which says what is wrong with it."""
-    rules = {name: rule for name in shelf.names() if (rule := shelf.get(name)) is not None}
+    rules = {
+        name: rule for name in shelf.names() if isinstance(rule := shelf.get(name), (CommandRule, BrokenRule))
+    }
     return compiled_text(rules, shelf.variables, shelf.paths, shelf.policies, shelf.content)
 
 
 def keep(shelf: Shelf) -> str:
     """Compiles a shelf into the user's cache and gives back the path. Raises OSError when that cannot be written."""
-    path = _cached(shelf.content)
-    places.write_private(path, compile_rules(shelf))
+    return keep_bytes(shelf.content, compile_rules(shelf))
+
+
+def keep_bytes(content: str, data: bytes) -> str:
+    """Puts a compiled file for rules of this content into the user's cache. Raises OSError when that cannot be written,
+    or when somebody else can write there: it would not be read."""
+    path = _cached(content)
+    folder = os.path.dirname(path)
+    if os.path.lexists(folder) and not places.is_ours(folder):
+        raise PermissionError(f"{folder} is not this user's alone")
+    places.write_private(path, data)
     return path
 
 

@@ -67,7 +67,8 @@ def compiled_text(
 ) -> bytes:
     """The file for these rules, by every name they answer to. `content` is a hash of what they were made from."""
     writer = _Writer()
-    places = {name: writer.rule(rule) for name, rule in sorted(rules.items())}
+    # A file may have any name, but what is not printable would be more than a line of the index, and no command's name.
+    places = {name: writer.rule(rule) for name, rule in sorted(rules.items()) if name.isprintable()}
     for name, value in zip(COMMON, (variables, paths, dict(policies)), strict=True):
         places[f"/{name}"] = writer.value(value)
     index = "\n" + "".join(f"{name}\t{start}\t{length}\n" for name, (start, length) in sorted(places.items()))

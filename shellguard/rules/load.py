@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-import os
-
 from shellguard.errors import RuleError
+from shellguard.rules import vocabulary
 from shellguard.rules.model import (
     CHANGES,
     EFFECTS,
@@ -41,21 +40,17 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
-
-SPEC_WORDS = _words(
-    "accepts cases changes effect env env_complete examples flags helpers judgement language like marks maybe"
-    " numeric operands options prints runs runs_config style subcommands summary touches values"
-)
-ROOT_WORDS = _words("command aliases source checked shapes")
-OPTION_WORDS = _words("as dash effect ends fills language matching only program runs takes target")
-OPERAND_WORDS = _words("absent_with as dash effect language many matching name only present_with program")
-CASE_WORDS = _words("effect prints when")
-WHEN_WORDS = _words("any first none operands value")
-RUNS_WORDS = _words("absent_with adds assignments command default fills joined")
-VARIABLE_WORDS = _words("effect only program")
+SPEC_WORDS = tuple(vocabulary.SPEC)
+ROOT_WORDS = tuple(vocabulary.ROOT)
+OPTION_WORDS = tuple(vocabulary.OPTION)
+OPERAND_WORDS = tuple(vocabulary.OPERAND)
+CASE_WORDS = tuple(vocabulary.CASE)
+WHEN_WORDS = tuple(vocabulary.WHEN)
+RUNS_WORDS = tuple(vocabulary.RUNS)
+VARIABLE_WORDS = tuple(vocabulary.VARIABLE)
+VARIABLES_FILE_WORDS = tuple(vocabulary.VARIABLES_FILE)
+PATHS_FILE_WORDS = tuple(vocabulary.PATHS_FILE)
+POLICY_WORDS = tuple(vocabulary.POLICY)
 
 _ADDITIVE = frozenset(
     {"changes", "env", "flags", "helpers", "marks", "maybe", "options", "subcommands", "touches", "values"}
@@ -139,6 +134,12 @@ class _Reader:
         if isinstance(node.value, list):
             return [(self.scalar(item, what), item.line) for item in node.value]
         return [(self.scalar(node, what), node.line)]
+
+    def replaces(self, words: dict[str, tuple[int, Node]]) -> bool:
+        """Whether a file asks to be heard in place of what is shipped (`overlay.py`)."""
+        return "replaces" in words and self.one_of(
+            words["replaces"][1], "`replaces`", ("yes", "no", "true", "false")
+        ) in ("yes", "true")
 
     def members(self, node: Node, what: str, allowed: Iterable[str]) -> frozenset[str]:
         found = self.strings(node, what)
@@ -434,7 +435,7 @@ class _Reader:
 
     # Variables and examples.
 
-    def variables(self, node: Node, what: str) -> tuple[Variable, ...]:
+    def variables(self, node: Node, what: str, *, replaces: bool = False) -> tuple[Variable, ...]:
         entries: dict[str, Variable] = {}
         for key, (line, value) in self.mapping(node, what).items():
             effects: frozenset[str] = frozenset()
@@ -459,7 +460,13 @@ class _Reader:
                             line, f"{name} stands here a second time (first on line {entries[name].line})"
                         )
                     entries[name] = Variable(
-                        Pattern(name), path=self.path, line=line, effects=effects, program=program, only=only
+                        Pattern(name),
+                        path=self.path,
+                        line=line,
+                        effects=effects,
+                        program=program,
+                        only=only,
+                        replaces=replaces,
                     )
         return tuple(entries.values())
 
@@ -663,6 +670,7 @@ class _Reader:
             path=self.path,
             spec=spec,
             aliases=aliases,
+            replaces=self.replaces(words),
             summary=text("summary"),
             source=text("source"),
             checked=text("checked"),
@@ -770,8 +778,13 @@ def load_file(file: str, folder: str, path: str) -> CommandRule:
 
     Raises: RuleError.
     """
-    rule = load_text(read_file(file, folder, path), path)
-    stem = os.path.basename(file).removesuffix(".yaml")
+    return load_named(read_file(file, folder, path), path)
+
+
+def load_named(text: str, path: str) -> CommandRule:
+    """The rule of a file whose `path` ends in the name of its command. Raises: RuleError."""
+    rule = load_text(text, path)
+    stem = path.rpartition("/")[2].removesuffix(".yaml")
     if stem != rule.command:
         raise RuleError(
             path, 1, f"the file is named {stem}.yaml but speaks of `{rule.command}`: rename one of them"
@@ -782,25 +795,26 @@ def load_file(file: str, folder: str, path: str) -> CommandRule:
 def load_variables(text: str, path: str) -> Variables:
     """The list of `_env.yaml`: one mapping `variables`. Raises: RuleError."""
     reader = _Reader(path)
-    words = reader.mapping(tree(checked_text(text, path), path), "the file", ("variables",))
+    words = reader.mapping(tree(checked_text(text, path), path), "the file", VARIABLES_FILE_WORDS)
     if "variables" not in words:
         raise RuleError(path, 1, "the file needs `variables:`")
-    return Variables(reader.variables(words["variables"][1], "`variables`"))
+    replaces = reader.replaces(words)
+    return Variables(reader.variables(words["variables"][1], "`variables`", replaces=replaces))
 
 
 def load_paths(text: str, path: str) -> CredentialPaths:
     """The lists of `_paths.yaml`: `sensitive` and `not_sensitive`. Raises: RuleError."""
     reader = _Reader(path)
-    words = reader.mapping(tree(checked_text(text, path), path), "the file", ("sensitive", "not_sensitive"))
-    if "sensitive" not in words:
+    words = reader.mapping(tree(checked_text(text, path), path), "the file", PATHS_FILE_WORDS)
+    if "sensitive" not in words and "not_sensitive" not in words:
         raise RuleError(path, 1, "the file needs `sensitive:`")
-    sensitive = tuple(
-        (Pattern(value), line) for value, line in reader.strings(words["sensitive"][1], "`sensitive`")
-    )
+    listed = reader.strings(words["sensitive"][1], "`sensitive`") if "sensitive" in words else []
+    sensitive = tuple((Pattern(value), line) for value, line in listed)
     harmless = (
         reader.patterns(words["not_sensitive"][1], "`not_sensitive`") if "not_sensitive" in words else ()
     )
-    return CredentialPaths(path, sensitive, harmless, words["sensitive"][0])
+    first = next(iter(words.values()))[0]
+    return CredentialPaths(path, sensitive, harmless, first, replaces=reader.replaces(words))
 
 
 def load_policies(text: str, path: str) -> dict[str, PolicyRule]:
@@ -808,7 +822,7 @@ def load_policies(text: str, path: str) -> dict[str, PolicyRule]:
     reader = _Reader(path)
     policies = {}
     for name, (line, node) in reader.mapping(tree(checked_text(text, path), path), "the file").items():
-        words = reader.mapping(node, f"the policy {name}", ("summary", "effects", "refuses"))
+        words = reader.mapping(node, f"the policy {name}", POLICY_WORDS)
         if "effects" not in words:
             reader.fail(line, f"the policy {name} needs `effects`")
         policies[name] = PolicyRule(
@@ -817,5 +831,6 @@ def load_policies(text: str, path: str) -> dict[str, PolicyRule]:
             reader.patterns(words["refuses"][1], "`refuses`") if "refuses" in words else (),
             reader.scalar(words["summary"][1], "`summary`") if "summary" in words else "",
             line,
+            replaces=reader.replaces(words),
         )
     return policies

@@ -440,11 +440,11 @@ class Variable(Record):
 
     `pattern` is a name or a shape of names (`LC_*`). `effects` is empty for a harmless one; they hold for
     every value but those of `only`. `program`: the value names a program, judged as that command. `path`: the
-    file the entry stands in.
+    file the entry stands in. `replaces`: that file asks to be heard in place of a shipped entry (`overlay.py`).
     """
 
-    __slots__ = ("effects", "line", "only", "path", "pattern", "program")
-    __match_args__ = ("pattern", "effects", "program", "only", "path", "line")
+    __slots__ = ("effects", "line", "only", "path", "pattern", "program", "replaces")
+    __match_args__ = ("pattern", "effects", "program", "only", "path", "replaces", "line")
 
     def __init__(
         self,
@@ -455,9 +455,10 @@ class Variable(Record):
         effects: frozenset[str] = frozenset(),
         program: bool = False,
         only: tuple[Pattern, ...] = (),
+        replaces: bool = False,
     ) -> None:
         self.pattern, self.path, self.line = pattern, path, line
-        self.effects, self.program, self.only = effects, program, only
+        self.effects, self.program, self.only, self.replaces = effects, program, only, replaces
 
 
 class Variables(Record):
@@ -475,7 +476,9 @@ class Variables(Record):
             else:
                 self.exact[entry.pattern.text] = entry
         self.shapes = tuple(sorted(shapes, key=lambda entry: -len(entry.pattern.text)))
-        self._by_first: dict[str, tuple[Variable, ...]] = {}  # first letter of a name -> the shapes that may fit
+        self._by_first: dict[
+            str, tuple[Variable, ...]
+        ] = {}  # first letter of a name -> the shapes that may fit
 
     def get(self, name: str) -> Variable | None:
         """The entry for `name`, or None when no entry speaks of it."""
@@ -655,11 +658,12 @@ class CommandRule(Record):
     """A whole rule file. `spec` is what the command does.
 
     `path` begins with the name of the rules folder (`rules/vcs/git.yaml`), so that `path:line` can be opened
-    from the root of the repository.
+    from the root of the repository. `replaces`: the file asks to be heard in place of the shipped rule
+    (`overlay.py` says when it is).
     """
 
-    __slots__ = ("aliases", "checked", "command", "path", "source", "spec", "summary")
-    __match_args__ = ("command", "aliases", "summary", "source", "checked", "path", "spec")
+    __slots__ = ("aliases", "checked", "command", "path", "replaces", "source", "spec", "summary")
+    __match_args__ = ("command", "aliases", "summary", "source", "checked", "path", "replaces", "spec")
 
     def __init__(
         self,
@@ -671,9 +675,10 @@ class CommandRule(Record):
         summary: str = "",
         source: str = "",
         checked: str = "",
+        replaces: bool = False,
     ) -> None:
         self.command, self.path, self.spec, self.aliases = command, path, spec, aliases
-        self.summary, self.source, self.checked = summary, source, checked
+        self.summary, self.source, self.checked, self.replaces = summary, source, checked, replaces
 
 
 class BrokenRule(Record):
@@ -686,11 +691,28 @@ class BrokenRule(Record):
         self.command, self.path, self.line, self.message = command, path, line, message
 
 
-class CredentialPaths(Record):
-    """`_paths.yaml`: which files hold credentials. `not_sensitive` takes names back (`id_rsa.pub`)."""
+class Overlaid(Record):
+    """Several rules for one command: the shipped one and those laid over it. Each judges a call, and all facts count.
 
-    __slots__ = ("_exact", "_names", "_places", "line", "not_sensitive", "path", "sensitive")
-    __match_args__ = ("path", "sensitive", "not_sensitive", "line")
+    At least two. What the call changes of the shell, and what it prints, is said by the first; the others can only
+    add what may be so too.
+    """
+
+    __slots__ = ("rules",)
+    __match_args__ = ("rules",)
+
+    def __init__(self, rules: tuple[CommandRule | BrokenRule, ...]) -> None:
+        self.rules = rules
+
+
+class CredentialPaths(Record):
+    """`_paths.yaml`: which files hold credentials. `not_sensitive` takes names back (`id_rsa.pub`).
+
+    `replaces`: what it takes back it takes back from the shipped list too (`overlay.py`).
+    """
+
+    __slots__ = ("_exact", "_names", "_places", "line", "not_sensitive", "path", "replaces", "sensitive")
+    __match_args__ = ("path", "sensitive", "not_sensitive", "replaces", "line")
 
     def __init__(
         self,
@@ -698,8 +720,11 @@ class CredentialPaths(Record):
         sensitive: tuple[tuple[Pattern, int], ...],
         not_sensitive: tuple[Pattern, ...],
         line: int,
+        *,
+        replaces: bool = False,
     ) -> None:
         self.path, self.sensitive, self.not_sensitive, self.line = path, sensitive, not_sensitive, line
+        self.replaces = replaces
         self._exact = {pattern.text: line for pattern, line in sensitive if "*" not in pattern.text}
         shapes = [(pattern, line) for pattern, line in sensitive if "*" in pattern.text]
         self._names = [(pattern, line) for pattern, line in shapes if "/" not in pattern.text]
@@ -714,11 +739,17 @@ class CredentialPaths(Record):
         without a slash is compared with the last part of the path, any other with the whole of it and with
         each of its tails.
         """
-        last = name.rstrip("/").rpartition("/")[2]
-        line = self._line(name, last)
-        if line is None or any(pattern.matches(last) for pattern in self.not_sensitive):
-            return None
-        return line
+        line = self._line(name, _last_of(name))
+        return None if line is None or self.takes_back(name) else line
+
+    def place_for(self, name: str) -> tuple[str, int] | None:
+        """The file and line that call `name` sensitive, or None."""
+        line = self.line_for(name)
+        return None if line is None else (self.path, line)
+
+    def takes_back(self, name: str) -> bool:
+        """Whether `not_sensitive` names the last part of this path."""
+        return any(pattern.matches(_last_of(name)) for pattern in self.not_sensitive)
 
     def _line(self, name: str, last: str) -> int | None:
         lines = [line for pattern, line in self._names if pattern.matches(last)]
@@ -733,6 +764,10 @@ class CredentialPaths(Record):
         return min(lines, default=None)
 
 
+def _last_of(name: str) -> str:
+    return name.rstrip("/").rpartition("/")[2]
+
+
 def _tails(name: str) -> tuple[str, ...]:
     parts = name.split("/")
     return tuple("/".join(parts[index:]) for index in range(1, len(parts) - 1))
@@ -742,17 +777,26 @@ class PolicyRule(Record):
     """One policy of `_policies.yaml`: which effects and marks a read may have and still be allowed.
 
     `effects`: the effects that pass. `refuses`: marks that do not (`sensitive`, `touches:cache`,
-    `config:repo` ...); a shape such as `touches:*` stands for all of its kind.
+    `config:repo` ...); a shape such as `touches:*` stands for all of its kind. `replaces`: it asks to be used in place
+    of the shipped policy of that name (`overlay.py`).
     """
 
-    __slots__ = ("effects", "line", "name", "refuses", "summary")
-    __match_args__ = ("name", "effects", "refuses", "summary", "line")
+    __slots__ = ("effects", "line", "name", "refuses", "replaces", "summary")
+    __match_args__ = ("name", "effects", "refuses", "summary", "replaces", "line")
 
     def __init__(
-        self, name: str, effects: frozenset[str], refuses: tuple[Pattern, ...], summary: str, line: int
+        self,
+        name: str,
+        effects: frozenset[str],
+        refuses: tuple[Pattern, ...],
+        summary: str,
+        line: int,
+        *,
+        replaces: bool = False,
     ) -> None:
         self.name, self.effects, self.refuses, self.summary, self.line = name, effects, refuses, summary, line
+        self.replaces = replaces
 
 
 if TYPE_CHECKING:
-    Answer: TypeAlias = CommandRule | BrokenRule | None
+    Answer: TypeAlias = CommandRule | BrokenRule | Overlaid | None

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import TypeVar, cast
 
+    from shellguard.rules.model import Answer
+
     T = TypeVar("T")
 else:
 
@@ -38,6 +40,10 @@ else:
 
 RULES_FOLDER = "rules"
 """How paths in the model begin, wherever the folder really lies."""
+
+
+MAX_FOLDERS = 4
+"""Folders inside folders of a rules folder beyond this are not looked into."""
 
 
 class Shelf:
@@ -82,7 +88,7 @@ class Shelf:
                 _shipped.append(_shelf_of(shipped_folder()))
             return _shipped[0]
 
-    def get(self, name: str) -> CommandRule | BrokenRule | None:
+    def get(self, name: str) -> Answer:
         """The rule of the command `name` (a command's name or an alias, without a folder)."""
         try:
             return self._rules[name]
@@ -247,10 +253,12 @@ def read_rule(name: str, folder: str, path: str) -> CommandRule | BrokenRule:
         return BrokenRule(name, error.path, error.line, error.message)
 
 
-def rule_files(folder: str) -> list[str]:
+def rule_files(folder: str, problems: list[str] | None = None, limit: int | None = None) -> list[str]:
     """Every rule file below `folder` as a path relative to it, with `/`, sorted.
 
-    Files and folders whose names begin with `_` or `.` are none. A folder that is a link is not entered.
+    Files and folders whose names begin with `_` or `.` are none. A folder that is a link is not entered, and one whose
+    name ends in `.yaml` is listed as the file it pretends to be. `problems` takes what could not be listed, and, with a
+    `limit`, that there are more files.
     """
     found: list[str] = []
     pending = [("", 0)]
@@ -258,15 +266,23 @@ def rule_files(folder: str) -> list[str]:
         relative, depth = pending.pop()
         try:
             entries = list(os.scandir(os.path.join(folder, relative)))
-        except OSError:
+        except OSError as error:
+            if problems is not None:
+                problems.append(f"{relative or 'it'} cannot be listed: {error.strerror}")
             continue
+        if limit is not None and len(found) + len(entries) > limit:
+            if problems is not None:
+                problems.append(f"it holds more than {limit} files")
+            break
         for entry in entries:
             path = f"{relative}/{entry.name}" if relative else entry.name
             if entry.name.startswith(("_", ".")):
                 continue
-            if entry.is_dir(follow_symlinks=False):
-                if depth < 4:
+            if entry.is_dir(follow_symlinks=False) and not entry.name.endswith(".yaml"):
+                if depth < MAX_FOLDERS:
                     pending.append((path, depth + 1))
+                elif problems is not None:
+                    problems.append(f"{path} is nested deeper than {MAX_FOLDERS} folders")
             elif entry.name.endswith(".yaml"):
                 found.append(path)
     return sorted(found)

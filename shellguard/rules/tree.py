@@ -160,18 +160,37 @@ def read_file(file: str, folder: str, path: str) -> str:
 
     Raises: RuleError when it is too big, no UTF-8, not readable, or outside `folder`.
     """
+    return decoded(read_bytes(file, folder, path), path)
+
+
+def read_bytes(file: str, folder: str, path: str) -> bytes:
+    """The bytes of a rule file. Waits for no pipe, and opens no device.
+
+    Raises: RuleError when it is too big, not readable, no regular file, or outside `folder`.
+    """
     try:
         real, real_folder = os.path.realpath(file), os.path.realpath(folder)
         if os.path.commonpath((real, real_folder)) != real_folder:
             raise RuleError(path, 1, "the file is a link that leaves the rules folder: copy it there")
         if not os.path.isfile(real):
             raise RuleError(path, 1, "not a regular file")
-        with open(real, "rb") as stream:
+        with open(real, "rb", opener=_open_at_once) as stream:
+            if not os.path.isfile(stream.fileno()):  # it was changed in between
+                raise RuleError(path, 1, "not a regular file")
             data = stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         raise RuleError(path, 1, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if len(data) > MAX_BYTES:
         raise RuleError(path, 1, f"larger than {MAX_BYTES} bytes")
+    return data
+
+
+def _open_at_once(name: str, flags: int) -> int:
+    return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def decoded(data: bytes, path: str) -> str:
+    """The text of these bytes. Raises: RuleError, with the line, when they are no UTF-8."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

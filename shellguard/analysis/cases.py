@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The base effect of a call: `effect`, or the first of the `cases` that holds.
+
+A case may hold, may not hold, or (where a word is not known) perhaps hold. One that perhaps holds adds its effects,
+and the next is asked too.
+"""
+
+from __future__ import annotations
+
+from shellguard.effects import Effect
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from shellguard.analysis.bind import Bound
+    from shellguard.rules.model import Case, Pattern, Prints
+    from shellguard.values.value import Value
+
+
+class Possible:
+    """One base effect that the call may have."""
+
+    __slots__ = ("because", "effects", "line", "place", "prints")
+
+    def __init__(
+        self, effects: frozenset[str], line: int, place: str, because: str, prints: Prints | None = None
+    ) -> None:
+        self.effects, self.line, self.place, self.because = effects, line, place, because
+        self.prints = prints
+
+
+def base_of(bound: Bound) -> list[Possible]:
+    """Every base effect that the call may have; `unknown` is one where no case certainly holds."""
+    spec = bound.spec
+    if bound.any_subcommand:
+        return []
+    if not spec.cases:
+        if spec.effects is None:
+            return [Possible(_UNKNOWN, spec.line, "", f"what `{spec.name}` alone does is in no rule")]
+        return [Possible(spec.effects, spec.line_of("effect"), "effect", f"`{spec.name}`")]
+    found: list[Possible] = []
+    for index, case in enumerate(spec.cases):
+        held = holds(case, bound)
+        if held is not False:
+            because = f"`{spec.name}`" if held else f"`{spec.name}`, as a word that is not known may have it"
+            found.append(Possible(case.effects, case.line, f"cases[{index}]", because, case.prints))
+        if held:
+            return found
+    found.append(
+        Possible(_UNKNOWN, spec.line_of("cases"), "cases", f"no case of `{spec.name}` speaks of these words")
+    )
+    return found
+
+
+_UNKNOWN = frozenset({Effect.UNKNOWN})
+
+
+def holds(case: Case, bound: Bound) -> bool | None:
+    """Whether all that the case asks for is so; None when that depends on a word nobody can see."""
+    answers = (
+        _count(case, bound),
+        _any_of(case.any_of, bound),
+        _none_of(case.none_of, bound),
+        _first(case.first, bound),
+        _values(case.values, bound),
+    )
+    if False in answers:
+        return False
+    return None if None in answers else True
+
+
+def _count(case: Case, bound: Bound) -> bool | None:
+    if case.minimum is None and case.maximum is None:
+        return True
+    least, most = bound.minimum, bound.maximum
+    low = 0 if case.minimum is None else case.minimum
+    high = case.maximum
+    if (most is not None and most < low) or (high is not None and least > high):
+        return False
+    certain = least >= low and (high is None or (most is not None and most <= high))
+    return True if certain else None
+
+
+def _any_of(names: frozenset[str] | None, bound: Bound) -> bool | None:
+    if names is None or not names.isdisjoint(bound.given):
+        return True
+    return None if bound.loose else False
+
+
+def _none_of(names: frozenset[str] | None, bound: Bound) -> bool | None:
+    if names is None:
+        return True
+    if not names.isdisjoint(bound.given):
+        return False
+    return None if bound.loose else True
+
+
+def _first(patterns: tuple[Pattern, ...] | None, bound: Bound) -> bool | None:
+    if patterns is None:
+        return True
+    if not bound.operands:
+        return None if bound.loose else False
+    answer = _like(patterns, bound.operands[0])
+    if bound.loose or bound.operands[0].many:
+        return None
+    return answer
+
+
+def _values(wanted: dict[str, tuple[Pattern, ...]] | None, bound: Bound) -> bool | None:
+    """For each option: it is given, and each value it has is one of these."""
+    answers: list[bool | None] = []
+    for name, patterns in (wanted or {}).items():
+        uses = [use for use in bound.uses if use.option.name == name]
+        if not uses:
+            answers.append(None if bound.loose else False)
+        for use in uses:
+            answers += [_like(patterns, value) for value in use.values] or [False]
+        if bound.loose:
+            answers.append(None)
+    if False in answers:
+        return False
+    return None if None in answers else True
+
+
+def _like(patterns: tuple[Pattern, ...], value: Value) -> bool | None:
+    if value.exact:
+        return any(pattern.matches(value.text) for pattern in patterns)
+    if any(pattern.matches_all_after(value.text) for pattern in patterns):
+        return True
+    return None

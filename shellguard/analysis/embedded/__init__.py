@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scripts inside arguments: one module for each language, imported when a word is in it.
+
+A reader takes the text of the script and gives back what it may do. It answers only for what it models; anything else
+is `unknown`. No reader knows which command the script belongs to.
+"""
+
+from __future__ import annotations
+
+from shellguard.effects import Effect
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shellguard.analysis.inquiry import Inquiry
+    from shellguard.effects import RuleRef
+    from shellguard.values.scope import Scope
+    from shellguard.values.value import Value
+
+LANGUAGES = ("arithmetic", "awk", "graphql", "jq", "printf", "sed", "shell", "sql")
+"""Every language that has a reader. Any other is `unknown` as a whole."""
+
+
+class Finding:
+    """One thing that an embedded script may do."""
+
+    __slots__ = ("because", "effect")
+    __match_args__ = ("effect", "because")
+
+    def __init__(self, effect: str, because: str) -> None:
+        self.effect, self.because = effect, because
+
+    def __repr__(self) -> str:
+        return f"Finding({self.effect!r}, {self.because!r})"
+
+
+class NotUnderstoodError(Exception):
+    """Raised inside a reader for what it does not model. `str()` is a sentence for people."""
+
+
+def script_facts(
+    language: str, value: Value, source: RuleRef, scope: Scope, inquiry: Inquiry, *, same_shell: bool = False
+) -> None:
+    """Judges a word that is a script. `same_shell`: shell text that the shell of the whole text will run itself."""
+    if language == "shell":
+        from shellguard.analysis.embedded.shell import shell_facts
+
+        shell_facts(value, source, inquiry, same_shell=same_shell)
+    elif language == "arithmetic":
+        from shellguard.analysis.arithmetic import arithmetic_text
+
+        arithmetic_text(value, scope, inquiry)
+    elif value.sample is None:
+        inquiry.unknown(value.span, f"a {language} script that is not known", source)
+    else:
+        _read(language, value.sample, value, source, inquiry)
+
+
+def _read(language: str, text: str, value: Value, source: RuleRef, inquiry: Inquiry) -> None:
+    reader = reader_of(language)
+    if reader is None:
+        inquiry.unknown(value.span, f"nothing here reads {language}", source)
+        return
+    found: list[Finding] = []
+    try:
+        reader(text, found)
+    except NotUnderstoodError as problem:
+        found.append(Finding(Effect.UNKNOWN, str(problem)))
+    for finding in found:
+        inquiry.add(finding.effect, value.span, finding.because, source)
+
+
+def reader_of(language: str) -> Callable[[str, list[Finding]], None] | None:
+    """The function that reads a text of `language` and appends what it finds, or raises NotUnderstoodError."""
+    if language == "sed":
+        from shellguard.analysis.embedded import sed
+
+        return sed.read
+    if language == "awk":
+        from shellguard.analysis.embedded import awk
+
+        return awk.read
+    if language == "jq":
+        from shellguard.analysis.embedded import jq
+
+        return jq.read
+    if language == "graphql":
+        from shellguard.analysis.embedded import graphql
+
+        return graphql.read
+    if language == "sql":
+        from shellguard.analysis.embedded import sql
+
+        return sql.read
+    if language == "printf":
+        from shellguard.analysis.embedded import printf
+
+        return printf.read
+    return None

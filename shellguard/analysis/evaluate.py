@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One call of a tool: what its rule says of the words as they were bound.
+
+Only adds facts. No branch returns before the end, and no fact hides another. Where a word is not known, everything it
+may mean at its place is added.
+"""
+
+from __future__ import annotations
+
+from shellguard.analysis.bind import bind
+from shellguard.analysis.call import Call
+from shellguard.analysis.cases import Possible, base_of
+from shellguard.analysis.inner import inner_commands
+from shellguard.analysis.output import output_of
+from shellguard.analysis.paths import marks_of, sensitive
+from shellguard.analysis.redirects import harmless_target
+from shellguard.analysis.shell_state import change_state
+from shellguard.analysis.variables import environment_facts
+from shellguard.effects import Effect
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from shellguard.analysis.bind import Bound, Use
+    from shellguard.analysis.inquiry import Inquiry
+    from shellguard.analysis.variables import Setting
+    from shellguard.effects import RuleRef as Ref
+    from shellguard.rules.model import CommandRule, Operand, Option, Pattern, Spec
+    from shellguard.spans import Span
+    from shellguard.values.scope import Scope
+    from shellguard.values.value import Value
+
+
+def invocation(
+    rule: CommandRule, words: list[Value], scope: Scope, inquiry: Inquiry, settings: tuple[Setting, ...]
+) -> Value | None:
+    """Judges one call of a tool. Gives back what is known of its output."""
+    operands_only = inquiry.assumptions.unknown_words == "operand"
+    readings = bind(rule.spec, words[1:], words[0].span, operands_only=operands_only)
+    if len(readings) == 1:
+        return _judge(Call(rule.path, words, readings[0]), scope, inquiry, settings)
+    branches = [scope.layer() for _ in readings]
+    for levels, branch in zip(readings, branches, strict=True):
+        _judge(Call(rule.path, words, levels), branch, inquiry, settings)
+    scope.merge(*branches)
+    return None
+
+
+def _judge(call: Call, scope: Scope, inquiry: Inquiry, settings: tuple[Setting, ...]) -> Value | None:
+    """Judges a call in one way to read its words."""
+    environment_facts(call.leaf.spec, settings, call.path, scope, inquiry)
+    for level in call.levels:
+        _option_facts(call, level, scope, inquiry)
+        _problem_facts(call, level, inquiry)
+        if level.any_subcommand:
+            _worst_facts(call, level, inquiry)
+    base = base_of(call.leaf)
+    _base_facts(call, base, inquiry)
+    if not call.leaf.any_subcommand:
+        _operand_facts(call, scope, inquiry)
+        inner_commands(call, scope, inquiry, settings)
+    change_state(call, scope, inquiry)
+    return output_of(call, base)
+
+
+# --- the base effect --------------------------------------------------------------------------------------------------
+
+
+def _base_facts(call: Call, base: list[Possible], inquiry: Inquiry) -> None:
+    spec = call.leaf.spec
+    marks = _marks(spec)
+    for possible in base:
+        source = call.ref(spec, possible.line, possible.place)
+        for effect in _ordered(possible.effects):
+            inquiry.add(effect, call.span, possible.because, source, marks)
+    if spec.runs_config is not None:
+        source = call.ref(spec, spec.line_of("runs_config"), "runs_config")
+        if spec.runs_config == "clone":
+            inquiry.add(
+                Effect.EXECUTES, call.span, f"`{spec.name}` runs what files of the folder say", source
+            )
+        elif inquiry.assumptions.trust == "words":
+            because = f"`{spec.name}` may run what its configuration says ({spec.runs_config})"
+            inquiry.add(Effect.EXECUTES, call.span, because, source)
+
+
+def _marks(spec: Spec) -> tuple[str, ...]:
+    marks = [*sorted(spec.marks), *(f"touches:{place}" for place in sorted(spec.touches))]
+    if spec.runs_config is not None:
+        marks.append(f"config:{spec.runs_config}")
+    return tuple(marks)
+
+
+_ORDER = (Effect.READS, Effect.WRITES, Effect.EXECUTES, Effect.NETWORK, Effect.WAITS, Effect.UNKNOWN)
+
+
+def _ordered(effects: frozenset[str]) -> list[str]:
+    return [effect for effect in _ORDER if effect in effects]
+
+
+def _problem_facts(call: Call, level: Bound, inquiry: Inquiry) -> None:
+    for problem in level.problems:
+        inquiry.unknown(problem.span, problem.because, call.ref(level.spec, level.spec.line, ""))
+
+
+def _worst_facts(call: Call, level: Bound, inquiry: Inquiry) -> None:
+    """The subcommand cannot be told: it may be any of them, or one that the rule does not know."""
+    spec = level.spec
+    source = call.ref(spec, spec.line_of("subcommands"), "subcommands")
+    for effect in _ordered(frozenset(_effects_below(spec))):
+        inquiry.add(effect, call.span, f"which subcommand of `{spec.name}` this is cannot be told", source)
+    inquiry.unknown(call.span, f"which subcommand of `{spec.name}` this is cannot be told", source)
+
+
+def _effects_below(spec: Spec) -> set[str]:
+    """Every effect that any subcommand may have, with its options and operands."""
+    found: set[str] = set()
+    for below in spec.subcommands.values():
+        found |= below.effects or frozenset()
+        found |= _effects_below(below)
+        for case in below.cases:
+            found |= case.effects
+        for option in below.options.values():
+            found |= option.effects
+        for slot in below.operands:
+            found |= slot.effects
+    return found
+
+
+# --- options ----------------------------------------------------------------------------------------------------------
+
+
+def _option_facts(call: Call, level: Bound, scope: Scope, inquiry: Inquiry) -> None:
+    for use in level.uses:
+        _use_facts(call, level.spec, use, scope, inquiry)
+    if level.loose:
+        _any_option_facts(call, level, inquiry)
+
+
+def _use_facts(call: Call, spec: Spec, use: Use, scope: Scope, inquiry: Inquiry) -> None:
+    option = use.option
+    source = call.ref(spec, option.line, f"options.{option.name}")
+    because = f"`{spec.name}` with {option.name}"
+    if not use.values:
+        for effect in _ordered(option.effects):
+            inquiry.add(effect, use.span, because, source)
+        return
+    values = use.values
+    if option.takes == "until":
+        values = ()
+        for effect in _ordered(option.effects):
+            inquiry.add(effect, use.span, because, source)
+    for value in values:
+        same_shell = bool(spec.changes)
+        _word_facts(option, value, use.span, because, source, scope, inquiry, same_shell=same_shell)
+
+
+def _any_option_facts(call: Call, level: Bound, inquiry: Inquiry) -> None:
+    """Some word may be any option: each of them adds what it would with a value nobody knows."""
+    spec = level.spec
+    said: set[str] = set()
+    for option in spec.distinct_options():
+        effects = set(option.effects)
+        if option.program or option.runs_value or option.role not in (None, "directory"):
+            effects.add(Effect.UNKNOWN)
+        for effect in _ordered(frozenset(effects - said)):
+            said.add(effect)
+            source = call.ref(spec, option.line, f"options.{option.name}")
+            because = f"a word that is not known may be {option.name} of `{spec.name}`"
+            inquiry.add(effect, call.span, because, source)
+
+
+# --- operands ---------------------------------------------------------------------------------------------------------
+
+
+def _operand_facts(call: Call, scope: Scope, inquiry: Inquiry) -> None:
+    bound = call.leaf
+    spec = bound.spec
+    loose_end = spec.runs is not None or spec.accepts_anything
+    for value, slots in call.placed:
+        if not slots and not loose_end:
+            inquiry.unknown(
+                value.span,
+                f"`{spec.name}` has no place for {_shown(value)} in its rule",
+                call.ref(spec, spec.line, "operands"),
+            )
+        for slot in slots:
+            source = call.ref(spec, slot.line, f"operands.{slot.name}")
+            because = f"{slot.name} of `{spec.name}`"
+            same_shell = bool(spec.changes)
+            _word_facts(slot, value, value.span, because, source, scope, inquiry, same_shell=same_shell)
+    if bound.many and not loose_end and not any(slot.many for slot in spec.operands):
+        source = call.ref(spec, spec.line, "operands")
+        inquiry.unknown(call.span, f"`{spec.name}` may get more words than its rule has places for", source)
+
+
+def _shown(value: Value) -> str:
+    return repr(value.text) if value.exact else "a word that is not known"
+
+
+# --- one word in its place --------------------------------------------------------------------------------------------
+
+
+def _word_facts(
+    place: Option | Operand,
+    value: Value,
+    span: Span,
+    because: str,
+    source: Ref,
+    scope: Scope,
+    inquiry: Inquiry,
+    *,
+    same_shell: bool,
+) -> None:
+    """What one word does as the value of an option or in a slot: its effects, its credentials, the program it is."""
+    if _matches(place.only, value):
+        return
+    if not place.matching or _may_match(place.matching, value):
+        for effect in _ordered(place.effects):
+            _effect_fact(effect, place, value, span, because, source, inquiry)
+    if place.role == "script":
+        from shellguard.analysis.embedded import script_facts
+
+        script_facts(place.language or "", value, source, scope, inquiry, same_shell=same_shell)
+    if place.program:
+        _program_facts(value, source, scope, inquiry)
+
+
+def _effect_fact(
+    effect: str,
+    place: Option | Operand,
+    value: Value,
+    span: Span,
+    because: str,
+    source: Ref,
+    inquiry: Inquiry,
+) -> None:
+    if effect == Effect.WRITES and _is_target(place) and harmless_target(value, dash=place.dash):
+        return
+    line = sensitive(value, inquiry) if effect == Effect.READS else None
+    inquiry.add(effect, span, because, source, marks_of(line))
+    if effect == Effect.NETWORK and value.sample is None:
+        inquiry.add(
+            Effect.WRITES, span, f"{because}: a word that is not known is sent to another host", source
+        )
+
+
+def _is_target(place: Option | Operand) -> bool:
+    """Whether the word itself names what is written."""
+    return getattr(place, "target", "value") == "value"
+
+
+def _matches(patterns: tuple[Pattern, ...], value: Value) -> bool:
+    """Whether the word is certainly one of these."""
+    if value.exact:
+        return any(pattern.matches(value.text) for pattern in patterns)
+    return any(pattern.matches_all_after(value.text) for pattern in patterns)
+
+
+def _may_match(patterns: tuple[Pattern, ...], value: Value) -> bool:
+    if not value.exact and value.elements is None:  # of `name=(...)`, what can match is known
+        return True
+    return any(pattern.matches(value.text) for pattern in patterns)
+
+
+def _program_facts(value: Value, source: Ref, scope: Scope, inquiry: Inquiry) -> None:
+    """A word that is a command with its words, as the shell reads them."""
+    from shellguard.analysis.embedded import script_facts
+
+    script_facts("shell", value, source, scope, inquiry)

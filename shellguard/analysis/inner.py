@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command inside a command (`env`, `xargs`, `find -exec`, `eval`). Which words it is, the rule says (`runs`)."""
+
+from __future__ import annotations
+
+from shellguard.analysis.bind import assigned, exists
+from shellguard.analysis.output import found_under
+from shellguard.analysis.variables import Setting, is_name
+from shellguard.effects import Effect, Frame
+from shellguard.values.value import Value, beginning, is_plain, unknown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from shellguard.analysis.bind import Bound
+    from shellguard.analysis.call import Call
+    from shellguard.analysis.inquiry import Inquiry
+    from shellguard.effects import RuleRef
+    from shellguard.rules.model import Operand, Runs
+    from shellguard.spans import Span
+    from shellguard.values.scope import Scope
+
+
+def inner_commands(call: Call, scope: Scope, inquiry: Inquiry, settings: tuple[Setting, ...]) -> None:
+    """Judges every command that the call runs and that its words name."""
+    for level in call.levels:
+        for use in level.uses:
+            if use.option.runs_value:
+                source = call.ref(level.spec, use.option.line, f"options.{use.option.name}")
+                filling = found_under(call)
+                words = _filled(list(use.values), use.option.fills, filling)
+                _run(words, use.span, call, source, settings, scope, inquiry)
+    runs = call.leaf.spec.runs
+    if runs is not None:
+        _runs(runs, call, scope, inquiry, settings)
+
+
+def _runs(runs: Runs, call: Call, scope: Scope, inquiry: Inquiry, settings: tuple[Setting, ...]) -> None:
+    bound = call.leaf
+    source = call.ref(bound.spec, runs.line, "runs")
+    if not runs.absent_with.isdisjoint(bound.given):
+        return
+    if bound.loose and any(value.many for value in bound.operands):
+        inquiry.unknown(call.span, f"where the command of `{bound.spec.name}` begins cannot be told", source)
+    for words in _readings(runs, bound):
+        if runs.joined:
+            _eval(words, call, source, scope, inquiry)
+        else:
+            _run_words(runs, words, call, source, scope, inquiry, settings)
+
+
+def _run_words(
+    runs: Runs,
+    words: list[Value],
+    call: Call,
+    source: RuleRef,
+    scope: Scope,
+    inquiry: Inquiry,
+    settings: tuple[Setting, ...],
+) -> None:
+    inner_settings = list(settings)
+    while runs.assignments and words and _is_assignment(words[0]):
+        inner_settings.append(_setting(words.pop(0)))
+    if not words:
+        if runs.default is None:
+            return
+        words = [Value(runs.default, call.span)]
+    filled = _fills(runs, call.leaf)
+    fed = inquiry.fed if _takes_input_as_it_is(call.leaf, runs) else None
+    words = _filled(words, filled, fed)
+    if runs.adds and filled is None:
+        words.append(_fed_words(call.span, fed))
+    _run(words, call.span, call, source, tuple(inner_settings), scope, inquiry)
+
+
+def _readings(runs: Runs, bound: Bound) -> list[list[Value]]:
+    """The words of the inner command, once for each way to read the call.
+
+    A word that may be an option is no operand then, and may take the next one as its value: all that follows moves up.
+    It may also be one that gives the call another slot.
+    """
+    there = [(slot, exists(slot, bound)) for slot in bound.spec.operands]
+    certain = [slot for slot, exists_here in there if exists_here]
+    possible = [slot for slot, exists_here in there if exists_here is not False]
+    operands = bound.operands
+    readings = [_words(runs, certain, operands)]
+    if bound.loose:
+        readings.append(_words(runs, possible, operands))
+        for index, value in enumerate(operands):
+            if not value.exact and value.text == "":
+                for taken in (1, 2):
+                    readings.append(_words(runs, certain, operands[:index] + operands[index + taken :]))
+    return [words for index, words in enumerate(readings) if words or not index]
+
+
+def _words(runs: Runs, slots: list[Operand], operands: list[Value]) -> list[Value]:
+    """The words that the inner command has: those of the slot that the rule names, or those that no slot takes."""
+    wanted = None if runs.words == "operands" else runs.words
+    names = [None if slot is None else slot.name for slot in assigned(slots, len(operands))]
+    return [value for value, name in zip(operands, names, strict=True) if name == wanted]
+
+
+def _is_assignment(word: Value) -> bool:
+    name, equals, _ = word.text.partition("=")
+    return bool(equals) and is_name(name) and not word.many
+
+
+def _setting(word: Value) -> Setting:
+    name, _, text = word.text.partition("=")
+    return Setting(name, Value(text, word.span, exact=word.exact), word.span)
+
+
+def _fills(runs: Runs, bound: Bound) -> str | None:
+    """The text that is replaced inside the command, None where nothing is."""
+    text: str | None = None
+    for use in bound.uses:
+        if use.option.name in runs.fills:
+            value = use.values[0] if use.values else None
+            text = "{}" if value is None else value.text if value.exact else ""
+    return text
+
+
+def _takes_input_as_it_is(bound: Bound, runs: Runs) -> bool:
+    """Whether the words are those of standard input: no option but those of `fills` has a value that is no number.
+
+    Another value may be a delimiter that cuts the words, or a file that is read in place of the input.
+    """
+    return all(
+        value.is_integer for use in bound.uses if use.option.name not in runs.fills for value in use.values
+    )
+
+
+def _fed_words(span: Span, fed: Value | None) -> Value:
+    """What standard input adds: any words, or, where its shape is known, words that begin so."""
+    if fed is None:
+        return unknown(span, many=True)
+    return Value(fed.text, span, exact=False, many=True, shape=fed.shape)
+
+
+def _filled(words: list[Value], text: str | None, filling: Value | None) -> list[Value]:
+    """The words with every `text` in them replaced: by a word like `filling`, or by one that is not known at all."""
+    if text is None:
+        return words
+    return [_fill(word, text, filling) for word in words]
+
+
+def _fill(word: Value, text: str, filling: Value | None) -> Value:
+    if text == "":
+        return unknown(word.span)
+    at = word.text.find(text)
+    if at < 0:
+        return word
+    before = word.text[:at]
+    if filling is None or not filling.shape:
+        return beginning(before, word.span)
+    if before.startswith("-") or not is_plain(before + "x"):
+        return beginning(before + filling.text, word.span)
+    return Value(
+        before + filling.text, word.span, exact=False, shape=filling.shape if word.text == text else ""
+    )
+
+
+def _run(
+    words: list[Value],
+    span: Span,
+    call: Call,
+    source: RuleRef,
+    settings: tuple[Setting, ...],
+    scope: Scope,
+    inquiry: Inquiry,
+) -> None:
+    """Judges one inner command. No function is meant by its name: `command` and every program look past them."""
+    if not words:
+        inquiry.add(Effect.UNKNOWN, span, f"`{call.leaf.spec.name}` names no command", source)
+        return
+    if inquiry.too_deep(span):
+        return
+    inner = inquiry.inside(Frame(call.leaf.spec.name, source))
+    layer = scope.layer()
+    head = words[0]
+    if head.exact:
+        layer.define(head.text, None)
+    inner.command(words, layer, settings)
+    if layer.functions.get(head.text) == (None,):
+        del layer.functions[head.text]
+    scope.merge(layer)
+
+
+def _eval(words: list[Value], call: Call, source: RuleRef, scope: Scope, inquiry: Inquiry) -> None:
+    """The words, joined by spaces, are read as shell text and run by this shell."""
+    from shellguard.analysis.embedded.shell import run_text
+
+    if not words:
+        return
+    span = (words[0].span[0], words[-1].span[1])
+    if any(not word.exact for word in words):
+        inquiry.unknown(span, f"`{call.leaf.spec.name}` runs a text that is not known", source)
+        return
+    text = " ".join(word.text for word in words)
+    inner = inquiry.inside(Frame(call.leaf.spec.name, source), span)
+    run_text(Value(text, span), scope, inner, source)

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One analysis under way: what it may ask, what it has found, and how far it may still go."""
+
+from __future__ import annotations
+
+from shellguard.effects import Effect, Fact, Frame
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Protocol, TypeAlias
+
+    from shellguard.analysis.assigned import Known
+    from shellguard.analysis.variables import Setting
+    from shellguard.effects import RuleRef
+    from shellguard.rules.model import Answer, CredentialPaths, Variables
+    from shellguard.spans import Span
+    from shellguard.syntax.nodes import Script, Statement
+    from shellguard.values.scope import Scope
+    from shellguard.values.value import Value
+
+    class Shelf(Protocol):
+        """What the analysis asks of the rules. `shellguard.rules.shelf.Shelf` is one; a test may bring its own."""
+
+        def get(self, name: str) -> Answer:
+            """The rule of a command."""
+
+        @property
+        def variables(self) -> Variables:
+            """What is known of environment variables."""
+
+        @property
+        def paths(self) -> CredentialPaths:
+            """Which files hold credentials."""
+
+    Settings: TypeAlias = tuple[Setting, ...]
+    RunScript: TypeAlias = Callable[[Script, Scope, "Inquiry"], Value | None]
+    RunStatement: TypeAlias = Callable[[Statement, Scope, "Inquiry"], Value | None]
+    RunCommand: TypeAlias = Callable[[list[Value], Scope, "Inquiry", Settings], Value | None]
+
+MAX_FACTS = 20_000
+"""More facts than this are not kept; the answer is `unknown` then. A text of 1 MB has fewer."""
+
+MAX_DEPTH = 20
+"""Commands inside commands (functions, `sh -c`, `eval`, `xargs`) beyond this are not followed."""
+
+STEPS_AT_LEAST = 1_000
+"""Simple commands that may be judged in any text, however short: functions and loops are judged more than once."""
+
+
+class Assumptions:
+    """What an analysis takes for granted.
+
+    `shell`: `bash`, `sh`, `zsh`, or `any` (a text must be harmless in each of them). `trust`: `config` trusts the
+    machine's own configuration, `words` only what the text says. `unknown_words`: `worst`, or `operand` for people
+    who accept that a word nobody can see may be an option.
+    """
+
+    __slots__ = ("shell", "trust", "unknown_words")
+    __match_args__ = ("shell", "trust", "unknown_words")
+
+    def __init__(self, shell: str = "bash", trust: str = "config", unknown_words: str = "worst") -> None:
+        self.shell, self.trust, self.unknown_words = shell, trust, unknown_words
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Assumptions):
+            return NotImplemented
+        return (self.shell, self.trust, self.unknown_words) == (other.shell, other.trust, other.unknown_words)
+
+    def __hash__(self) -> int:
+        return hash((self.shell, self.trust, self.unknown_words))
+
+
+class Limits:
+    """How much may still be done. When it is used up the rest of the text is not judged, and that is a fact `unknown`.
+
+    `assigned` keeps, for each loop of the text, what it assigns, so that it is looked for once.
+    """
+
+    __slots__ = ("assigned", "facts", "said", "steps")
+
+    def __init__(self, length: int) -> None:
+        """For a text of `length` characters."""
+        self.facts = MAX_FACTS
+        self.steps = STEPS_AT_LEAST + length // 2  # `a;a;a` has no more commands than that
+        self.said = False
+        self.assigned: Known = {}
+
+
+class Judges:
+    """The functions by which the modules reach each other: words hold scripts, and commands run commands."""
+
+    __slots__ = ("command", "script", "statement")
+
+    def __init__(self, script: RunScript, statement: RunStatement, command: RunCommand) -> None:
+        self.script, self.statement, self.command = script, statement, command
+
+
+class Inquiry:
+    """Where facts are collected, under the frames that led to the place that is judged.
+
+    An inner inquiry (`inside`) shares everything with its parent but the frames, the depth and the origin. `origin`
+    is the span of the word that holds the text which is judged, None for the text itself: facts about a text inside
+    a word point at the word. `fed` is what is known of the words on standard input, None for nothing.
+    """
+
+    __slots__ = (
+        "assumptions",
+        "depth",
+        "facts",
+        "fed",
+        "frames",
+        "judges",
+        "limits",
+        "origin",
+        "shelf",
+    )
+
+    def __init__(self, shelf: Shelf, assumptions: Assumptions, limits: Limits, judges: Judges) -> None:
+        self.shelf, self.assumptions, self.limits, self.judges = shelf, assumptions, limits, judges
+        self.facts: list[Fact] = []
+        self.frames: tuple[Frame, ...] = ()
+        self.origin: Span | None = None
+        self.depth = 0
+        self.fed: Value | None = None
+
+    def inside(self, frame: Frame | None, origin: Span | None = None, fed: Value | None = None) -> Inquiry:
+        """The same inquiry one frame further in. `origin` is that of a word whose text is judged from here on."""
+        inner = Inquiry(self.shelf, self.assumptions, self.limits, self.judges)
+        inner.facts = self.facts
+        inner.frames = self.frames if frame is None else (*self.frames, frame)
+        inner.origin = self.origin or origin
+        inner.depth = self.depth if frame is None else self.depth + 1
+        inner.fed = fed
+        return inner
+
+    def script(self, tree: Script, scope: Scope) -> Value | None:
+        """Judges a script here; what is known of its output."""
+        return self.judges.script(tree, scope, self)
+
+    def statement(self, node: Statement, scope: Scope) -> Value | None:
+        """Judges a statement here; what is known of its output."""
+        return self.judges.statement(node, scope, self)
+
+    def command(self, words: list[Value], scope: Scope, settings: Settings = ()) -> Value | None:
+        """Judges a command of which the words are known; what is known of its output."""
+        return self.judges.command(words, scope, self, settings)
+
+    def too_deep(self, span: Span) -> bool:
+        """Whether nothing further in may be judged; says so as a fact."""
+        if self.depth < MAX_DEPTH:
+            return False
+        self.add(Effect.UNKNOWN, span, f"commands inside commands are followed {MAX_DEPTH} deep, not further")
+        return True
+
+    def step(self, span: Span, steps: int = 1) -> bool:
+        """Takes some steps; False when none is left, which is then a fact."""
+        self.limits.steps -= steps
+        if self.limits.steps > 0 and self.limits.facts > 0:
+            return True
+        if not self.limits.said:
+            self.limits.said = True
+            self.facts.append(
+                Fact(Effect.UNKNOWN, self.place(span), "the text does too much to be judged to its end")
+            )
+        return False
+
+    def place(self, span: Span) -> Span:
+        """Where a span of the text that is judged here lies in the whole text."""
+        return span if self.origin is None else self.origin
+
+    def add(
+        self,
+        effect: str,
+        span: Span,
+        because: str,
+        source: RuleRef | None = None,
+        marks: tuple[str, ...] = (),
+    ) -> None:
+        """One more fact. There is no way to take one back."""
+        self.limits.facts -= 1
+        if self.limits.facts > 0:
+            self.facts.append(Fact(effect, self.place(span), because, source, self.frames, marks))
+        else:
+            self.step(span)
+
+    def unknown(self, span: Span, because: str, source: RuleRef | None = None) -> None:
+        """One more thing that is not understood."""
+        self.add(Effect.UNKNOWN, span, because, source)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Redirections: what they open. A target that is not known exactly is a file that is written."""
+
+from __future__ import annotations
+
+from shellguard.analysis.paths import marks_of, sensitive
+from shellguard.analysis.variables import assign
+from shellguard.analysis.words import visit
+from shellguard.effects import Effect
+from shellguard.errors import assert_never
+from shellguard.syntax.nodes import HereDoc, HereString, Redirect, Text
+from shellguard.values.resolve import fields
+from shellguard.values.value import Shape, Value, shaped
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from shellguard.analysis.inquiry import Inquiry
+    from shellguard.syntax.nodes import Redirection
+    from shellguard.values.scope import Scope
+
+_NULL_TARGETS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
+_SOCKETS = ("/dev/tcp/", "/dev/udp/")
+
+
+def harmless_target(value: Value, *, dash: bool = False) -> bool:
+    """Whether writing to this changes nothing: exactly /dev/null, /dev/stdout, /dev/stderr, /dev/tty or /dev/fd/N.
+
+    `dash`: `-` is standard output.
+    """
+    if not value.exact:
+        return False
+    text = value.text
+    if text in _NULL_TARGETS or (dash and text == "-"):
+        return True
+    number = text.removeprefix("/dev/fd/")
+    return number != text and number.isascii() and number.isdigit()
+
+
+def redirection(node: Redirection, scope: Scope, inquiry: Inquiry) -> None:
+    """Judges one redirection and everything its words expand."""
+    match node:
+        case HereDoc(_, _, _, _, body):
+            visit(body, scope, inquiry)
+        case HereString(_, word):
+            visit(word, scope, inquiry)
+        case Redirect():
+            visit(node.target, scope, inquiry)
+            _redirect(node, scope, inquiry)
+        case _:
+            assert_never(node)
+    descriptor = node.descriptor
+    if descriptor is not None and descriptor[0] == "{":
+        assign(descriptor[1:-1], shaped(Shape.NUMBER, node.span), node.span, scope, inquiry)
+
+
+def leaves_output(node: Redirection) -> bool:
+    """Whether standard output is still what the command prints, and nothing but that: input, or errors thrown away."""
+    if isinstance(node, HereDoc | HereString) or node.operator == "<":
+        return node.descriptor in (None, "0")
+    target = node.target.parts
+    null = len(target) == 1 and isinstance(target[0], Text) and target[0].text == "/dev/null"
+    return node.operator in (">", ">>") and node.descriptor == "2" and null
+
+
+def _redirect(node: Redirect, scope: Scope, inquiry: Inquiry) -> None:
+    values = fields(node.target, scope)
+    target = values[0] if len(values) == 1 else Value("", node.target.span, exact=False)
+    if _duplicates(node.operator, target):
+        return
+    if target.text.startswith(_SOCKETS):
+        inquiry.add(Effect.NETWORK, node.span, "bash opens a connection for this name")
+        inquiry.unknown(node.span, "what is sent over a connection of the shell is not followed")
+    if node.operator == "<":
+        _opened_for_reading(node, target, inquiry)
+    elif node.operator == "<&":
+        pass  # a descriptor whose number is not known: another name for one that is open
+    elif not harmless_target(target):
+        name = repr(target.text) if target.exact else "a file whose name is not known"
+        inquiry.add(Effect.WRITES, node.span, f"{node.operator} writes to {name}")
+
+
+def _duplicates(operator: str, target: Value) -> bool:
+    """Whether `n>&m`, `n<&m`, `n>&-` or `n>&m-`: descriptors that are copied, moved or closed."""
+    if operator not in (">&", "<&"):
+        return False
+    if not target.exact:
+        return target.is_integer and target.shape == Shape.NUMBER and not target.many
+    digits = target.text.removesuffix("-")
+    return target.text == "-" or (digits.isascii() and digits.isdigit())
+
+
+def _opened_for_reading(node: Redirect, target: Value, inquiry: Inquiry) -> None:
+    line = sensitive(target, inquiry)
+    because = "< reads a file" if line is None else "< reads a file that may hold credentials"
+    inquiry.add(Effect.READS, node.span, because, line, marks_of(line))

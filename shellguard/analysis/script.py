@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One pass over the tree in program order: what each statement does, and what it changes for the statements after it.
+
+Every statement is visited, whether or not it would be reached: nobody runs the conditions here. What a branch sets is
+kept apart and joined with what was there before (`Scope.merge`).
+"""
+
+from __future__ import annotations
+
+from shellguard.analysis.arithmetic import arithmetic
+from shellguard.analysis.assigned import assigned_in
+from shellguard.analysis.conditions import condition
+from shellguard.analysis.functions import define
+from shellguard.analysis.inquiry import Assumptions, Inquiry, Judges, Limits
+from shellguard.analysis.redirects import leaves_output, redirection
+from shellguard.analysis.simple import command, simple
+from shellguard.analysis.variables import assign
+from shellguard.analysis.words import visit
+from shellguard.effects import Effect
+from shellguard.errors import assert_never
+from shellguard.syntax.nodes import (
+    AndOr,
+    ArithCommand,
+    Case,
+    Conditional,
+    Coproc,
+    ForArith,
+    ForWords,
+    Function,
+    Group,
+    If,
+    Pipeline,
+    Select,
+    Simple,
+    Subshell,
+    Timed,
+    While,
+)
+from shellguard.values.resolve import fields
+from shellguard.values.scope import MAX_CHOICES, Scope, Variable
+from shellguard.values.value import Value, shaped, unknown, widen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shellguard.analysis.inquiry import Shelf
+    from shellguard.effects import Fact
+    from shellguard.spans import Span
+    from shellguard.syntax.nodes import Command, Node, Script, Statement, Word
+
+MAX_PASSES = 3
+"""A loop body is judged again while it changes what its own beginning meets, but not more often than this."""
+
+
+def facts_of(tree: Script, length: int, shelf: Shelf, assumptions: Assumptions) -> tuple[Fact, ...]:
+    """Everything that running `tree`, a text of `length` characters, may do. Order is program order.
+
+    Raises RecursionError for a tree that needs more of Python's stack than there is.
+    """
+    inquiry = Inquiry(shelf, assumptions, Limits(length), Judges(script, statement, command))
+    script(tree, Scope(), inquiry)
+    return tuple(inquiry.facts)
+
+
+def script(tree: Script, scope: Scope, inquiry: Inquiry) -> Value | None:
+    """Judges the statements in turn. Gives back what is known of the output of a single one, else None."""
+    output: Value | None = None
+    for each in tree.statements:
+        output = statement(each, scope, inquiry)
+    return output if len(tree.statements) == 1 else None
+
+
+def statement(node: Statement, scope: Scope, inquiry: Inquiry) -> Value | None:
+    """Judges one statement with its redirections. Gives back what is known of its output."""
+    if node.background:
+        scope = scope.layer()  # a copy of the shell runs beside it
+    for each in node.redirections:
+        redirection(each, scope, inquiry)
+    output = _command(node.command, scope, inquiry)
+    return output if all(leaves_output(each) for each in node.redirections) else None
+
+
+def _command(node: Command, scope: Scope, inquiry: Inquiry) -> Value | None:
+    match node:
+        case Simple():
+            return simple(node, scope, inquiry)
+        case Pipeline():
+            return _pipeline(node, scope, inquiry)
+        case AndOr():
+            return _and_or(node, scope, inquiry)
+        case Timed(inner):
+            return statement(inner, scope, inquiry)
+        case Group(body):
+            return script(body, scope, inquiry)
+        case Subshell(body):
+            return script(body, scope.layer(), inquiry)
+        case If():
+            _if(node, scope, inquiry)
+        case While():
+            _repeat(node, scope, inquiry, lambda inner: _while(node, inner, inquiry))
+        case ForWords(name, words, body) | Select(name, words, body):
+            _for_words(node, name, words, body, scope, inquiry)
+        case ForArith():
+            if node.first is not None:
+                arithmetic(node.first, scope, inquiry)
+            _repeat(node, scope, inquiry, lambda inner: _for_arith(node, inner, inquiry))
+        case Case():
+            _case(node, scope, inquiry)
+        case Function(name, body):
+            define(name, body, scope, inquiry)
+        case Conditional(inner_condition):
+            condition(inner_condition, scope, inquiry)
+        case ArithCommand(expression):
+            _arithmetic_command(node, expression is not None, scope, inquiry)
+        case Coproc(_, body):
+            inquiry.unknown(node.span, "what a coprocess does beside the shell is not followed")
+            statement(body, scope.layer(), inquiry)
+        case _:
+            assert_never(node)
+    return None
+
+
+def _arithmetic_command(node: ArithCommand, filled: bool, scope: Scope, inquiry: Inquiry) -> None:
+    if inquiry.assumptions.shell in ("sh", "any"):
+        inquiry.unknown(node.span, "a shell without (( )) runs this as a command in two subshells")
+    if node.expression is not None:
+        arithmetic(node.expression, scope, inquiry)
+
+
+def _pipeline(node: Pipeline, scope: Scope, inquiry: Inquiry) -> Value | None:
+    """Every part is a subshell of its own, but the last may be this shell (zsh, `lastpipe`)."""
+    output: Value | None = None
+    last = scope
+    for index, part in enumerate(node.parts):
+        last = scope.layer()
+        fed = inquiry if index == 0 else inquiry.inside(None, fed=output)
+        output = statement(part, last, fed)
+        if index < len(node.pipes_stderr) and node.pipes_stderr[index]:
+            output = None  # messages are mixed into it
+    scope.merge(last)
+    return output
+
+
+def _and_or(node: AndOr, scope: Scope, inquiry: Inquiry) -> Value | None:
+    """The first part runs. Behind `&&` all before has succeeded; behind `||` any of it may have run."""
+    outputs = [statement(node.parts[0], scope, inquiry)]
+    branch: Scope | None = None
+    for operator, part in zip(node.operators, node.parts[1:], strict=True):
+        if branch is None:
+            branch = scope.layer()
+        elif operator == "||":
+            before, branch = branch, scope.layer()
+            branch.merge(before)
+        outputs.append(statement(part, branch, inquiry))
+    if branch is not None:
+        scope.merge(branch)
+    return _any_of(outputs)
+
+
+def _any_of(outputs: list[Value | None]) -> Value | None:
+    """What is known of the words that some of these outputs print one behind the other."""
+    known = [output for output in outputs if output is not None]
+    if len(known) < len(outputs):
+        return None
+    common = widen(known, known[0].span)
+    return (
+        Value(common.text, common.span, exact=False, many=True, shape=common.shape) if common.shape else None
+    )
+
+
+def _if(node: If, scope: Scope, inquiry: Inquiry) -> None:
+    """The first condition runs in this shell; each later one only when those before it failed."""
+    branches: list[Scope] = []
+    tested = scope
+    for index, arm in enumerate(node.arms):
+        if index == 1:
+            tested = scope.layer()  # one for all: where a condition runs, those before it have run
+            branches.append(tested)
+        script(arm.condition, tested, inquiry)
+        body = tested.layer()
+        script(arm.body, body, inquiry)
+        branches.append(body)
+    if node.otherwise is not None:
+        body = tested.layer()
+        script(node.otherwise, body, inquiry)
+        branches.append(body)
+    scope.merge(*branches)
+
+
+def _case(node: Case, scope: Scope, inquiry: Inquiry) -> None:
+    visit(node.word, scope, inquiry)
+    branches: list[Scope] = []
+    falls_from: Scope | None = None
+    for arm in node.arms:
+        for pattern in arm.patterns:
+            visit(pattern, scope, inquiry)
+        branch = scope.layer()
+        if falls_from is not None:
+            branch.merge(falls_from)
+        script(arm.body, branch, inquiry)
+        branches.append(branch)
+        falls_from = branch if arm.terminator != ";;" else None
+    scope.merge(*branches)
+
+
+# --- loops ------------------------------------------------------------------------------------------------------------
+
+
+def _for_words(
+    node: ForWords | Select,
+    name: str,
+    words: tuple[Word, ...] | None,
+    body: Script,
+    scope: Scope,
+    inquiry: Inquiry,
+) -> None:
+    if words is None:
+        choices = _loop_values(scope.positional, node.span)
+    else:
+        found: list[Value] = []
+        for word in words:
+            visit(word, scope, inquiry)
+            found.extend(fields(word, scope))
+        choices = _loop_values(tuple(found), node.span)
+    if type(node) is Select:
+        inquiry.add(Effect.WAITS, node.span, "select waits for an answer on standard input")
+        choices = (*choices, Value("", node.span))
+        assign("REPLY", unknown(node.span), node.span, scope, inquiry)
+
+    def once(inner: Scope) -> None:
+        assign(name, Variable(choices, node.span), node.span, inner, inquiry)
+        script(body, inner, inquiry)
+
+    _repeat(node, scope, inquiry, once)
+
+
+def _loop_values(values: tuple[Value, ...] | None, span: Span) -> tuple[Value, ...]:
+    """What a loop variable may hold when the loop runs over these words; at least one value."""
+    if not values:
+        return (unknown(span),)
+    choices = tuple(dict.fromkeys(_one_word(value) for value in values))
+    return choices if len(choices) <= MAX_CHOICES else (widen(choices, span),)
+
+
+def _one_word(value: Value) -> Value:
+    """What one of the words that `value` stands for is known to be."""
+    if not value.many:
+        return value
+    return Value(value.text, value.span, exact=False, shape=value.shape, sample=value.sample)
+
+
+def _while(node: While, scope: Scope, inquiry: Inquiry) -> None:
+    script(node.condition, scope, inquiry)
+    script(node.body, scope, inquiry)
+
+
+def _for_arith(node: ForArith, scope: Scope, inquiry: Inquiry) -> None:
+    if node.condition is not None:
+        arithmetic(node.condition, scope, inquiry)
+    script(node.body, scope, inquiry)
+    if node.step is not None:
+        arithmetic(node.step, scope, inquiry)
+
+
+def _repeat(node: Node, scope: Scope, inquiry: Inquiry, once: Callable[[Scope], None]) -> None:
+    """Judges what runs zero or more times, so that its end is also what its beginning meets.
+
+    First everything the loop is seen to assign is taken to be any value; then it is judged. If it has changed
+    something else (a function, a variable through a command), it is judged again with that in mind.
+    """
+    seen: set[str] = set()
+    for name, stays_number in assigned_in(node, inquiry.limits.assigned).items():
+        _forget(name, stays_number, node.span, scope)
+        seen.add(name)
+    for _ in range(MAX_PASSES):
+        branch = scope.layer()
+        once(branch)
+        changed = [name for name in branch.history if name not in seen and scope.variable(name) is not None]
+        shifted = branch.positional != scope.positional
+        defined = any(
+            body not in scope.definitions(name)
+            for name, bodies in branch.functions.items()
+            for body in bodies
+        )
+        scope.merge(branch)
+        if not (changed or defined or shifted):
+            return
+        seen.update(changed)
+        for name in changed:
+            _forget(name, False, node.span, scope)
+    inquiry.unknown(node.span, "what this loop leaves for its next turn cannot be followed")
+
+
+def _forget(name: str, stays_number: bool, span: Span, scope: Scope) -> None:
+    """From here on the variable may be anything; with `stays_number`, any number if it is one now."""
+    before = scope.variable(name)
+    number = (
+        stays_number
+        and before is not None
+        and before.elements is None
+        and all(choice.is_integer for choice in before.choices)
+    )
+    value = shaped("integer", span) if number else unknown(span)
+    scope.set(name, Variable((value,), span))

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Assignments in every form, and what they change: for the text itself, for the shell, for the commands that follow."""
+
+from __future__ import annotations
+
+from shellguard.effects import Effect, Frame, RuleRef
+from shellguard.errors import ShellSyntaxError
+from shellguard.syntax.parse import parse
+from shellguard.values.scope import Variable, join
+from shellguard.values.value import Shape, Value, is_integer, unknown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from shellguard.analysis.inquiry import Inquiry
+    from shellguard.rules.model import Spec
+    from shellguard.rules.model import Variable as Entry
+    from shellguard.spans import Span
+    from shellguard.values.scope import Scope
+
+
+class Setting:
+    """`name=value` in front of a command: it holds for that command only."""
+
+    __slots__ = ("name", "span", "value")
+
+    def __init__(self, name: str, value: Value, span: Span) -> None:
+        self.name, self.value, self.span = name, value, span
+
+    def as_variable(self) -> Variable:
+        """The variable that a function sees while it runs with this setting."""
+        return Variable((self.value,), self.span)
+
+
+def assign(name: str, value: Value | Variable, span: Span, scope: Scope, inquiry: Inquiry) -> None:
+    """The variable is this from here on. A dangerous one is a write even when nothing follows: the shell may go on."""
+    variable = value if isinstance(value, Variable) else Variable((value,), span)
+    for choice in variable.choices:
+        _judge(name, choice, span, scope, inquiry)
+    scope.set(name, variable)
+
+
+def assign_perhaps(name: str, value: Value, span: Span, scope: Scope, inquiry: Inquiry) -> None:
+    """The variable may be this from here on, or what it was (`${x:=y}`)."""
+    before = scope.variable(name)
+    after = Variable((value,), span)
+    joined = join([after] if before is None else [before, after], ambient=before is None)
+    _judge(name, value, span, scope, inquiry)
+    scope.set(name, joined)
+
+
+def appended(name: str, value: Value, scope: Scope) -> Value:
+    """What `name+=value` makes of the variable: its text before, then the new one."""
+    before = scope.value(name, value.span)
+    if before.exact and value.exact:
+        return Value(before.text + value.text, value.span)
+    return Value(before.text, value.span, exact=False)
+
+
+def forget(name: str, span: Span, scope: Scope, inquiry: Inquiry) -> None:
+    """The variable may be anything from here on: what `read` and `printf -v` do to it."""
+    assign(name, unknown(span), span, scope, inquiry)
+
+
+def export(name: str, span: Span, scope: Scope, inquiry: Inquiry) -> None:
+    """The commands that follow see the variable."""
+    scope.exported.setdefault(name, span)
+    variable = scope.variable(name)
+    for choice in (unknown(span),) if variable is None else variable.choices:
+        _judge(name, choice, span, scope, inquiry)
+
+
+def _judge(name: str, value: Value, span: Span, scope: Scope, inquiry: Inquiry) -> None:
+    entry = inquiry.shelf.variables.get(name)
+    if entry is not None and _entry_facts(entry, name, value, span, scope, inquiry):
+        source = RuleRef(entry.path, entry.line, name)
+        because = f"{name} changes what later commands of this shell do"
+        inquiry.add(Effect.WRITES, span, because, source)
+
+
+def _entry_facts(entry: Entry, name: str, value: Value, span: Span, scope: Scope, inquiry: Inquiry) -> bool:
+    """Adds what setting the variable means; whether that is dangerous (it writes, executes, or nobody can tell)."""
+    source = RuleRef(entry.path, entry.line, name)
+    if entry.program:
+        return _program_facts(name, value, span, source, scope, inquiry)
+    if not entry.effects or _is_among(value, entry):
+        return False
+    for effect in sorted(entry.effects):
+        inquiry.add(effect, span, f"{name} is set", source)
+    return bool({Effect.WRITES, Effect.EXECUTES} & entry.effects)
+
+
+def _is_among(value: Value, entry: Entry) -> bool:
+    if value.exact:
+        return any(pattern.matches(value.text) for pattern in entry.only)
+    return any(pattern.matches_all_after(value.text) for pattern in entry.only)
+
+
+def _program_facts(
+    name: str, value: Value, span: Span, source: RuleRef, scope: Scope, inquiry: Inquiry
+) -> bool:
+    """The value names a program with its words, as the shell would read them."""
+    if value.exact and not value.text.strip(" \t"):
+        return False
+    tree = None
+    if value.exact:
+        try:
+            tree = parse(value.text)
+        except ShellSyntaxError:
+            tree = None
+    if tree is None or inquiry.too_deep(span):
+        inquiry.add(Effect.EXECUTES, span, f"{name} names a program that is not known", source)
+        return True
+    inner = inquiry.inside(Frame(name, source), span)
+    before = len(inquiry.facts)
+    inner.script(tree, scope.layer())
+    harmless = (Effect.READS, Effect.NETWORK, Effect.WAITS)
+    if all(fact.effect in harmless for fact in inquiry.facts[before:]):
+        return False
+    inquiry.add(Effect.EXECUTES, span, f"{name} names a program that does not only read", source)
+    return True
+
+
+def environment_facts(
+    spec: Spec, settings: tuple[Setting, ...], path: str, scope: Scope, inquiry: Inquiry
+) -> None:
+    """What the variables that the text hands to a command mean for it.
+
+    The rule's own list is asked first, then the common one. A name in neither changes nothing where the rule says
+    that its list is complete, and is unknown elsewhere.
+    """
+    given = {setting.name: setting for setting in settings}
+    if not inquiry.step(settings[0].span if settings else (0, 0), len(scope.exported)):
+        return
+    for name, span in scope.exported.items():
+        if name not in given:
+            given[name] = Setting(name, scope.value(name, span), span)
+    for name, entry in spec.variables.exact.items():
+        if entry.effects and name not in given:
+            variable = scope.variable(name)
+            if variable is not None:  # not exported by the text, but perhaps before it
+                given[name] = Setting(name, scope.value(name, variable.span), variable.span)
+    for name, setting in given.items():
+        found = spec.variables.get(name) or inquiry.shelf.variables.get(name)
+        if found is not None:
+            _entry_facts(found, name, setting.value, setting.span, scope, inquiry)
+        elif not spec.env_complete:
+            source = RuleRef(path, spec.line_of("env"), "env")
+            inquiry.unknown(setting.span, f"what {name} means to `{spec.name}` is in no rule", source)
+
+
+def handed_on(settings: tuple[Setting, ...], scope: Scope, inquiry: Inquiry) -> None:
+    """Judges `name=value` in front of something that no rule speaks of: only what is dangerous for any command."""
+    for setting in settings:
+        _judge(setting.name, setting.value, setting.span, scope, inquiry)
+
+
+def look_at_name(value: Value, scope: Scope, inquiry: Inquiry) -> None:
+    """Judges a word that names a variable which is only looked at: a subscript is evaluated all the same."""
+    if not value.exact:
+        if "[" in value.text or value.shape == "":
+            inquiry.unknown(value.span, "a name that is not known may have a subscript, which is evaluated")
+        return
+    name, bracket, rest = value.text.partition("[")
+    if bracket:
+        subscript_text(name, rest, value.span, scope, inquiry)
+
+
+def subscript_text(name: str, rest: str, span: Span, scope: Scope, inquiry: Inquiry) -> None:
+    """Judges `name[rest`, where `rest` should end in `]`."""
+    from shellguard.analysis.arithmetic import arithmetic_text
+
+    index = rest.removesuffix("]")
+    if index in ("@", "*") and rest != index:
+        return
+    arithmetic_text(Value(index, span), scope, inquiry)
+
+
+def assign_word(value: Value, scope: Scope, inquiry: Inquiry, *, exported: bool) -> None:
+    """Judges a word `NAME` or `NAME=value` of a command that assigns variables.
+
+    Without `=` the variable is taken to become anything, or, with `exported`, to stay what it is.
+    """
+    text = value.text
+    name, equals, content = text.partition("=")
+    if not equals and not value.exact:
+        if value.shape == "" or "[" in text:
+            inquiry.unknown(value.span, "which variable is set cannot be told")
+        return
+    name = name.removesuffix("+")
+    base, bracket, rest = name.partition("[")
+    if bracket:
+        subscript_text(base, rest, value.span, scope, inquiry)
+    if not is_name(base):
+        inquiry.unknown(value.span, f"{base!r} is not the name of a variable")
+        return
+    if value.elements is not None and equals:
+        elements = value.elements if text.endswith(f"{base}=") else (unknown(value.span, many=True),)
+        assign(base, Variable((unknown(value.span),), value.span, elements), value.span, scope, inquiry)
+    elif equals:
+        assigned = unknown(value.span) if bracket else _value_behind(value, content)
+        if text[len(name) : len(name) + 1] == "+":
+            assigned = appended(base, assigned, scope)
+        assign(base, assigned, value.span, scope, inquiry)
+    elif not exported:
+        forget(base, value.span, scope, inquiry)
+        scope.perhaps_undefine(base)  # `unset name` means the function where there is no such variable
+    if exported:
+        export(base, value.span, scope, inquiry)
+
+
+def _value_behind(value: Value, content: str) -> Value:
+    """The part of the word `NAME=value` behind the sign, where `content` is what is known of its text."""
+    if value.exact or value.sample is None:
+        return Value(content, value.span, exact=value.exact)
+    sample = value.sample.partition("=")[2]
+    shape = Shape.INTEGER if content == "" and is_integer(sample) else Shape.NOTHING
+    return Value(content, value.span, exact=False, shape=shape, sample=sample)
+
+
+_FIRST = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
+_LATER = _FIRST | frozenset("0123456789")
+
+
+def is_name(text: str) -> bool:
+    """Whether the shell takes the text as the name of a variable."""
+    return text != "" and text[0] in _FIRST and _LATER.issuperset(text)

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A first rule file for a tool, from what it says of itself: the spellings of its options and how many words they take.
+
+A draft says of nothing that it is harmless. The tool, its subcommands and each option are `unknown`, operands have no
+place: a draft that nobody fills in makes nothing a read. Here help text becomes a draft; `cli/rules.py` gets the text.
+
+Help texts have no grammar. What is read is the layout that most tools share: an option at the beginning of a line, its
+other spellings behind commas, a metavariable behind a blank or `=`, and then two blanks and a sentence.
+"""
+
+from __future__ import annotations
+
+import re
+
+MAX_LINES = 5_000
+MAX_WORDS = 600
+"""Options, and subcommands, that a draft lists at most."""
+
+_NAME = r"-{1,2}[A-Za-z0-9?@#](?:[A-Za-z0-9_.+-]*[A-Za-z0-9_+])?"
+_VALUE = (
+    r"(?:\[?=?<[^>\n]{1,40}>\]?|\[=[^\]\n]{1,40}\]|\[[A-Za-z][^\]\n]{0,40}\]|=\S{1,40}|[A-Z][A-Z0-9_.|:-]*\b)"
+)
+_SPELLING = re.compile(rf"(?P<name>{_NAME})(?P<gap> ?)(?P<value>{_VALUE})?")
+_LOWER_VALUE = re.compile(r" (?P<value>[a-z][a-z0-9_-]{0,30})(?=  |$|, )")
+_HEADING = re.compile(r"^[A-Za-z][A-Za-z /-]{0,40}:?$")
+_COMMANDS = re.compile(r"\bcommands?:?$", re.IGNORECASE)
+_COMMAND = re.compile(r"^ {2,8}(?P<names>[a-z][a-z0-9_-]{0,40}(?:, [a-z][a-z0-9_-]{0,40})*):?(?: {2,}\S.*)?$")
+_OVERSTRIKE = re.compile(r".\x08")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\x1b\][^\x07]*\x07")
+
+
+class Found:
+    """One option of a help text: its spellings, and what it takes: `none`, `one` or `maybe`."""
+
+    __slots__ = ("names", "takes")
+
+    def __init__(self, names: tuple[str, ...], takes: str) -> None:
+        self.names, self.takes = names, takes
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Found) and (self.names, self.takes) == (other.names, other.takes)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Found({self.names!r}, {self.takes!r})"
+
+
+def plain(text: str) -> list[str]:
+    """The lines of a help text or manual without overstrikes, colours and tabs."""
+    text = _COLOUR.sub("", _OVERSTRIKE.sub("", text)).replace("\r", "")
+    return [line.expandtabs(8).rstrip() for line in text.split("\n")[:MAX_LINES]]
+
+
+def options_in(text: str) -> list[Found]:
+    """The options that the lines of a help text begin with, each spelling once, in order."""
+    found: list[Found] = []
+    known: set[str] = set()
+    for line in plain(text):
+        option = _option_of(line)
+        if option is None:
+            continue
+        names = tuple(dict.fromkeys(name for name in option.names if name not in known))
+        if names and len(found) < MAX_WORDS:
+            known.update(names)
+            found.append(Found(names, option.takes))
+    return found
+
+
+def _option_of(line: str) -> Found | None:
+    position = len(line) - len(line.lstrip(" "))
+    names: list[str] = []
+    takes = "none"
+    while (match := _SPELLING.match(line, position)) is not None:
+        if match["name"].startswith("---"):
+            break
+        names.append(match["name"])
+        value, position = match["value"], match.end()
+        if value is None and (lower := _LOWER_VALUE.match(line, match.end("name"))) is not None:
+            value, position = lower["value"], lower.end()
+        if value is not None:
+            optional = value.startswith("[")
+            takes = "maybe" if optional else "one" if takes != "maybe" else takes
+        separator = next(
+            (mark for mark in (", ", " | ", "|", "/", ",") if line.startswith(mark, position)), ""
+        )
+        following = position + len(separator)
+        if not separator or not line.startswith("-", following):
+            if not line.startswith(" -", position):
+                break
+            following = position + 1
+        position = following
+    return Found(tuple(names), takes) if names else None
+
+
+def subcommands_in(text: str) -> list[tuple[str, ...]]:
+    """The subcommands under headings such as `Commands:`, each with its other names."""
+    found: list[tuple[str, ...]] = []
+    known: set[str] = set()
+    inside = False
+    for line in plain(text):
+        if line and not line.startswith(" "):
+            inside = bool(_COMMANDS.search(line)) and _HEADING.match(line) is not None
+        elif inside and (match := _COMMAND.match(line)) is not None and "-" not in match["names"][:1]:
+            names = tuple(name for name in match["names"].split(", ") if name not in known)
+            if names and len(found) < MAX_WORDS:
+                known.update(names)
+                found.append(names)
+    return found
+
+
+def draft(command: str, help_text: str, manual: str = "") -> str:
+    """The text of a rule file for `command`, from its help and its manual page. The loader accepts it."""
+    options = options_in(help_text)
+    known = {name for option in options for name in option.names}
+    for option in options_in(manual):
+        names = tuple(name for name in option.names if name not in known)
+        if names:
+            known.update(names)
+            options.append(Found(names, option.takes))
+    single_dash = any(len(name) > 2 and not name.startswith("--") for name in known)
+    lines = [
+        f"command: {_scalar(command)}",
+        "summary: TODO what it does, in a sentence",
+        "source: TODO the address of its manual",
+        "checked: TODO the version you tried, and when",
+        "",
+        "# A draft. Everything is unknown until you say what it does:",
+        "# - options that change nothing move to `flags` (no value), `values` (one), `maybe` (attached only);",
+        "# - try how many words each takes: `TOOL OPTION --output=f`; a help text is often wrong about it;",
+        "# - operands get a place: `operands: [{name: file, many: true, effect: reads}]`;",
+        "# - every line that stays needs an example; `shellguard rules check` says which are missing.",
+        "effect: unknown",
+    ]
+    if single_dash:
+        lines.append("style: words                            # it has options such as -name")
+    if options:
+        lines.append("options:")
+        for option in options[:MAX_WORDS]:
+            takes = "" if option.takes == "none" else f"takes: {option.takes}, "
+            lines.append(f"  {_key(option.names)}: {{{takes}effect: unknown}}")
+    commands = subcommands_in(help_text)
+    if commands:
+        lines.append("subcommands:")
+        lines += [f"  {_key(names)}: {{effect: unknown}}" for names in commands]
+    lines += ["", "examples:", "  unknown: |", f"    {command}", ""]
+    return "\n".join(lines)
+
+
+def _key(names: tuple[str, ...]) -> str:
+    text = " ".join(names)
+    return f'"{text}"' if set(text) & set("?@#:") else text
+
+
+def _scalar(text: str) -> str:
+    bare = text.replace("-", "").replace("_", "").replace(".", "").replace("+", "")
+    if bare.isascii() and bare.isalnum() and text[0].isalpha():
+        return text
+    return f'"{text}"'
