@@ -94,6 +94,8 @@ def _closes_twice(cursor: Cursor) -> bool:
             level += 1
         elif char == ")":
             if not level:
+                if text.startswith("\\\n", pos + 1):
+                    cursor.continuation_end(pos + 1, False)
                 return text[pos + 1] == ")"
             level -= 1
         elif char == "\\":

@@ -204,6 +204,8 @@ def _read_time_options(cursor: Cursor) -> bool:
     for option in ("-p", "--"):
         cursor.skip_blanks()
         pos = cursor.pos
+        if cursor.text[pos] == "-" and "\\\n" in cursor.text[pos : pos + 4]:
+            raise cursor.error("a line continuation in an option of `time` is not modelled", pos, pos + 3)
         if cursor.text.startswith(option, pos) and cursor.ends_word(pos + len(option)):
             cursor.pos += len(option)
             posix = True
@@ -583,7 +585,7 @@ def _read_function_after_name(cursor: Cursor, word: Word) -> Statement:
 
 def _function_name(cursor: Cursor, word: Word) -> str:
     name = literal_text(word)
-    if not name or "=" in name:
+    if not name or "=" in name or name[0] == "~":
         raise cursor.error("the name of a function must be plain text", *word.span)
     return name
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from shellguard.errors import ShellSyntaxError
-from shellguard.syntax.tokens import END, NAME, WORD_END
+from shellguard.syntax.tokens import END, NAME, PLAIN, WORD_END
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 _LOOKAHEAD = 4
 """How many END stand behind a text: the parser looks at most three characters ahead without a check."""
+
+_SPACE = frozenset(" \t\n")
+_NO_OPERATOR = frozenset(PLAIN | frozenset("}]\"'`"))
+"""Behind these, what follows a continuation could be part of the same word."""
 
 MAX_DEPTH = 50
 """Nesting beyond this is refused. Agents stay below 10; Python's own limit of 1,000 frames allows about 80."""
@@ -117,10 +121,30 @@ class Cursor:
             if char == " " or char == "\t":
                 pos += 1
             elif char == "\\" and text[pos + 1] == "\n":
-                pos += 2
+                pos = self.continuation_end(pos, text[pos - 1] not in _NO_OPERATOR)
             else:
                 self.pos = pos
                 return
+
+    def continuation_end(self, pos: int, joins: bool) -> int:
+        """Past the line continuations at `pos`.
+
+        Bash removes them before it looks for tokens, so one between two characters may make one token of them. That is
+        refused, unless a blank or the end stands on either side, or `joins` tells that the character before goes with a
+        plain one behind.
+        """
+        text = self.text
+        before = text[pos - 1] if pos else "\n"
+        end = pos
+        while text[end] == "\\" and text[end + 1] == "\n":
+            end += 2
+        after = text[end]
+        apart = before in _SPACE or after in _SPACE or end >= self.end
+        if not apart and not (joins and after in PLAIN):
+            raise self.error(
+                "a line continuation between two characters that bash may join is not modelled", pos, end
+            )
+        return end
 
     def expect(self, token: str, what: str) -> None:
         """Past `token`, or a refusal that says `what` it would have ended."""

@@ -224,13 +224,13 @@ class _Printer:
             case Pipeline(parts, pipes_stderr):
                 self.statement(parts[0])
                 for part, pipes in zip(parts[1:], pipes_stderr, strict=True):
-                    self.write(" |&" if pipes else " |")
-                    self._continue(part)
+                    self.write(" |& " if pipes else " | ")
+                    self.statement(part)
             case AndOr(parts, operators):
                 self.statement(parts[0])
                 for part, operator in zip(parts[1:], operators, strict=True):
-                    self.write(f" {operator}")
-                    self._continue(part)
+                    self.write(f" {operator} ")
+                    self.statement(part)
             case Timed(statement, posix):
                 self.write("time -p " if posix else "time ")
                 if statement.negated or not _is_empty(statement):
@@ -288,14 +288,6 @@ class _Printer:
         for index, word in enumerate(words):
             self.write(" " if index or assignments else "")
             self.word(word)
-
-    def _continue(self, part: Statement) -> None:
-        """What follows an operator; on the next line where a here-document must come between."""
-        if self._pending:
-            self.newline()
-        else:
-            self.write(" ")
-        self.statement(part)
 
     def _loop_head(self, head: str, words: tuple[Word, ...] | None, body: Script) -> None:
         self.write(head)

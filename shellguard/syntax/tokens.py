@@ -16,6 +16,9 @@ LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 NAME_START = frozenset(LETTERS + "_")
 NAME = frozenset(LETTERS + "_" + DIGITS)
 DIGIT = frozenset(DIGITS)
+PLAIN = NAME | frozenset("./-,:%@")
+"""Characters that are nothing but themselves in any word."""
+
 SPECIAL_PARAMETERS = frozenset("@*#?-$!" + DIGITS)
 
 WORD_END = frozenset(" \t\n;&|()<>" + END)

@@ -4,8 +4,19 @@
 from __future__ import annotations
 
 from shellguard.syntax.braces import Mark, fold_braces
-from shellguard.syntax.nodes import Double, Escaped, ExtGlob, Glob, ProcessSub, Single, Text, Tilde, Word
-from shellguard.syntax.tokens import END, NAME, NAME_START, QUOTING, WORD_END
+from shellguard.syntax.nodes import (
+    Double,
+    Escaped,
+    ExtGlob,
+    Glob,
+    Param,
+    ProcessSub,
+    Single,
+    Text,
+    Tilde,
+    Word,
+)
+from shellguard.syntax.tokens import END, NAME, NAME_START, PLAIN, QUOTING, WORD_END
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -141,6 +152,9 @@ def _read_mixed_parts(cursor: Cursor, context: Context) -> list[WordPart]:
             parts.append(read_double(cursor))
         elif char == "'":
             parts.append(read_single(cursor))
+        elif char == "\\" and text[pos + 1] == "\n":
+            plain = bool(parts) and type(parts[-1]) is Text and text[pos - 1] in PLAIN and not items
+            cursor.pos = cursor.continuation_end(pos, plain)
         elif char == "\\":
             _read_escape(cursor, parts)
         elif char in _PARENTHESES and _read_parenthesized(cursor, context, parts):
@@ -185,12 +199,10 @@ def add_text(parts: list[WordPart], text: str, start: int, end: int) -> None:
 
 
 def _read_escape(cursor: Cursor, parts: list[WordPart]) -> None:
-    """A backslash outside quotes: nothing for a line continuation, else the character it quotes."""
+    """A backslash outside quotes, and the character it quotes."""
     pos = cursor.pos
     char = cursor.text[pos + 1]
-    if char == "\n":
-        cursor.pos = pos + 2
-    elif pos + 1 == cursor.end:
+    if pos + 1 == cursor.end:
         parts.append(
             Escaped("\\", (pos, pos + 1))
         )  # `bash -c 'echo a\'` keeps a backslash that ends the text
@@ -267,16 +279,21 @@ def read_quoted_parts(
             cursor.pos = pos + 2
             if following in escapes:
                 parts.append(Escaped(following, (pos, pos + 2)))
+            elif following == "\n" and parts and type(parts[-1]) is Param and text[pos - 1] in NAME:
+                cursor.continuation_end(pos, text[pos + 2] not in NAME)
             elif following != "\n":
                 add_text(parts, char + following, pos, pos + 2)
         elif char == "$" or char == "`":
             part = cursor.read_expansion(cursor, True)
             if part is not None:
                 parts.append(part)
-            elif (
-                quotes and text[pos + 1] == "'"
-            ):  # bash decodes it here, but not elsewhere between double quotes
-                raise cursor.error("$'...' inside a quoted ${ } is not modelled", pos, pos + 2)
+            elif (quotes and text[pos + 1] == "'") or (
+                '"' in stop and stop is not _DOUBLE_STOP and text[pos + 1] == '"'
+            ):
+                # To bash these are quotes here, but not elsewhere between double quotes.
+                raise cursor.error(
+                    "$' and $\" inside a quoted ${ } or a subscript are not modelled", pos, pos + 2
+                )
             else:
                 add_text(parts, char, pos, pos + 1)
                 cursor.pos = pos + 1

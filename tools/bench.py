@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Time and memory of our parser beside bashlex and bare tree-sitter-bash, in one run over the same agent commands.
+
+    python -m tools.bench --corpora DIR
+
+Each subject runs in a process of its own (bashlex is under the GPL, and one subject must not warm up
+another), gets the same commands, and tells for each whether it accepts it and the shortest of some runs. The
+table compares over the commands that all subjects accept. A further subject (`classify`, for one) is a
+further line in SUBJECTS.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median, quantiles
+from types import FrameType
+
+from tools.corpora import corpora_folder, read_corpus, sample
+
+ROOT = Path(__file__).resolve().parents[1]
+
+WANTED_RATIO = 8.0
+WANTED_IMPORT_MS = 25.0
+WANTED_MEMORY_MB = 8.0
+
+
+def _ours() -> Callable[[str], bool]:
+    from shellguard.errors import ShellSyntaxError
+    from shellguard.syntax.parse import parse
+
+    def call(text: str) -> bool:
+        try:
+            parse(text)
+        except ShellSyntaxError:
+            return False
+        return True
+
+    return call
+
+
+def _bashlex() -> Callable[[str], bool]:
+    import bashlex
+
+    def call(text: str) -> bool:
+        try:
+            bashlex.parse(text)
+        except Exception:  # noqa: BLE001 - it also fails with AttributeError, AssertionError, NotImplementedError ...
+            return False
+        return True
+
+    return call
+
+
+def _tree_sitter() -> Callable[[str], bool]:
+    import tree_sitter
+    import tree_sitter_bash
+
+    parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+    def call(text: str) -> bool:
+        return not parser.parse(text.encode("utf-8", "surrogatepass")).root_node.has_error
+
+    return call
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Something to measure. `packages` must be importable; `imports` is the statement whose cost is measured;
+    `make` gives what is called with each command and tells whether it accepts it."""
+
+    name: str
+    packages: tuple[str, ...]
+    imports: str
+    make: Callable[[], Callable[[str], bool]]
+
+    def missing(self) -> list[str]:
+        return [package for package in self.packages if importlib.util.find_spec(package) is None]
+
+
+SUBJECTS = (
+    Subject("shellguard parse", ("shellguard",), "import shellguard.syntax.parse", _ours),
+    Subject("bashlex", ("bashlex",), "import bashlex", _bashlex),
+    Subject(
+        "tree-sitter-bash",
+        ("tree_sitter", "tree_sitter_bash"),
+        "import tree_sitter, tree_sitter_bash; tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))",
+        _tree_sitter,
+    ),
+)
+BASELINE = SUBJECTS[0].name
+
+
+@dataclass(frozen=True)
+class Measured:
+    """`nanoseconds[i]` for the i-th command, None where the subject refuses it; the cost of the import in CPU
+    ms and MB."""
+
+    nanoseconds: list[int | None]
+    import_ms: float
+    memory_mb: float
+
+
+# --- in the child ---------------------------------------------------------------------------------------------
+
+
+def _on_alarm(_signal: int, _frame: FrameType | None) -> None:
+    raise TimeoutError
+
+
+def measure_commands(subject: Subject, texts: list[str], runs: int) -> list[int | None]:
+    """The shortest time of each command in nanoseconds; None if it is refused or takes longer than 5 s
+    (bashlex can hang)."""
+    call = subject.make()
+    signal.signal(signal.SIGALRM, _on_alarm)
+    best: list[int | None] = []
+    for text in texts:
+        signal.alarm(5)
+        try:
+            best.append(sys.maxsize if call(text) else None)
+        except TimeoutError:
+            best.append(None)
+        signal.alarm(0)
+    clock = time.perf_counter_ns
+    for _ in range(runs):
+        for index, text in enumerate(texts):
+            before = best[index]
+            if before is not None:
+                start = clock()
+                call(text)
+                best[index] = min(before, clock() - start)
+    return best
+
+
+# --- in the parent --------------------------------------------------------------------------------------------
+
+_SPAWN = """
+import os, sys
+least_cpu = least_rss = float("inf")
+for _ in range(int(sys.argv[2])):
+    pid = os.posix_spawn(sys.executable, [sys.executable, "-I", "-c", sys.argv[1]], os.environ)
+    _, status, usage = os.wait4(pid, 0)
+    if status:
+        sys.exit(1)
+    least_cpu = min(least_cpu, usage.ru_utime + usage.ru_stime)
+    least_rss = min(least_rss, usage.ru_maxrss)
+print(least_cpu, least_rss)
+"""
+"""Starts children and prints the least CPU seconds and peak memory. A small process of its own: the kernel
+counts the memory of the process that starts a child as the child's."""
+
+
+def import_cost(statement: str, runs: int) -> tuple[float, float]:
+    """CPU ms and peak memory in MB of a bare Python that runs `statement`, the least of `runs`."""
+    command = [sys.executable, "-I", "-c", _SPAWN, statement, str(runs)]
+    cpu, rss = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    unit = 1024 * 1024 if sys.platform == "darwin" else 1024
+    return float(cpu) * 1000, float(rss) / unit
+
+
+def measure(
+    subject: Subject, texts: list[str], runs: int, bare: tuple[float, float], imports: int
+) -> Measured:
+    """All about one subject. `bare` is what Python costs without it."""
+    command = [sys.executable, "-m", "tools.bench", "--child", subject.name, "--runs", str(runs)]
+    answer = subprocess.run(
+        command, input=json.dumps(texts), capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    cpu, memory = import_cost(subject.imports, imports)
+    return Measured(json.loads(answer.stdout), cpu - bare[0], memory - bare[1])
+
+
+def main() -> int:
+    """Prints the table; exit status 1 with --check where a wish is not met."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--corpora", metavar="DIR", help="folder with the corpora; default: SHELLGUARD_CORPORA"
+    )
+    parser.add_argument("--commands", type=int, default=2_000, metavar="N")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--runs", type=int, default=5, help="runs of each command, of which the shortest counts"
+    )
+    parser.add_argument(
+        "--imports", type=int, default=15, help="starts of Python, of which the cheapest counts"
+    )
+    parser.add_argument("--check", action="store_true", help="exit status 1 where a wish is not met")
+    parser.add_argument("--child", choices=[subject.name for subject in SUBJECTS], help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.child:
+        subject = next(subject for subject in SUBJECTS if subject.name == args.child)
+        print(json.dumps(measure_commands(subject, json.load(sys.stdin), args.runs)))
+        return 0
+    folder = corpora_folder(args.corpora)
+    if folder is None:
+        print("no corpora: give --corpora DIR or set SHELLGUARD_CORPORA", file=sys.stderr)
+        return 2
+    texts = sample(read_corpus(folder, "agent"), args.commands, args.seed)
+    bare = import_cost("pass", args.imports)
+    measured: dict[str, Measured] = {}
+    for subject in SUBJECTS:
+        if missing := subject.missing():
+            print(f"{subject.name}: skipped, {' and '.join(missing)} is not installed (extra `oracle`)")
+        else:
+            measured[subject.name] = measure(subject, texts, args.runs, bare, args.imports)
+    met = report(measured, texts, bare)
+    return 1 if args.check and not met else 0
+
+
+def report(measured: dict[str, Measured], texts: list[str], bare: tuple[float, float]) -> bool:
+    """Prints the table and which wishes are met; returns whether all are."""
+    times = [one.nanoseconds for one in measured.values()]
+    common = [place for place in range(len(texts)) if all(subject[place] is not None for subject in times)]
+    print(f"{len(texts)} agent commands, {len(common)} of them accepted by all; {os.cpu_count()} cores")
+    print(f"bare Python {sys.version.split()[0]}: {bare[0]:.1f} ms CPU, {bare[1]:.1f} MB")
+    print("a ratio follows each time (to the first line) and each cost above bare Python (to bare Python)\n")
+    table = [
+        ("", "accepts", "median us", "x", "p99 us", "x", "mean us", "x", "import ms", "x", "memory MB", "x")
+    ]
+    figures: dict[str, tuple[float, ...]] = {}
+    for name, one in measured.items():
+        micros = [(one.nanoseconds[place] or 0) / 1000 for place in common]
+        figures[name] = (median(micros), quantiles(micros, n=100)[98], sum(micros) / len(micros))
+        cells = [name, str(sum(nanoseconds is not None for nanoseconds in one.nanoseconds))]
+        for value, base in zip(figures[name], figures[BASELINE], strict=True):
+            cells += [f"{value:.1f}", f"{value / base:.2f}"]
+        cells += [f"{one.import_ms:.1f}", f"{one.import_ms / bare[0]:.2f}"]
+        cells += [f"{one.memory_mb:.1f}", f"{one.memory_mb / bare[1]:.2f}"]
+        table.append(tuple(cells))  # type: ignore[arg-type]  # as many cells as heads
+    widths = [max(len(line[column]) for line in table) for column in range(len(table[0]))]
+    for line in table:
+        cells = [cell.rjust(width) for cell, width in zip(line, widths, strict=True)]
+        print(" ".join([line[0].ljust(widths[0]), *cells[1:]]))
+    wishes = [
+        (f"import below {WANTED_IMPORT_MS:.0f} ms CPU", measured[BASELINE].import_ms < WANTED_IMPORT_MS),
+        (f"memory below {WANTED_MEMORY_MB:.0f} MB", measured[BASELINE].memory_mb < WANTED_MEMORY_MB),
+    ]
+    if "bashlex" in figures:
+        ratio = figures["bashlex"][0] / figures[BASELINE][0]
+        wishes.append(
+            (f"at least {WANTED_RATIO:.0f} times faster than bashlex: {ratio:.1f}", ratio >= WANTED_RATIO)
+        )
+    print()
+    for wish, met in wishes:
+        print(f"{'yes' if met else 'NO '}  {wish}")
+    return all(met for _, met in wishes)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
