@@ -32,6 +32,63 @@ EFFECTS = (Effect.READS, Effect.WRITES, Effect.EXECUTES, Effect.NETWORK, Effect.
 """Every effect, in the order in which they are shown."""
 
 
+class Kind:
+    """What a fact is about: with the effect it says which finding it is (`findings.py`).
+
+    The first nine may come with any effect, the others only with `unknown` (but `DIALECT`, which may write).
+    """
+
+    COMMAND = "command"
+    """What a command does by itself."""
+    OPTION = "option"
+    """What an option adds."""
+    OPERAND = "operand"
+    """What a word does in its place."""
+    REDIRECTION = "redirection"
+    """What a redirection opens."""
+    VARIABLE = "variable"
+    """What setting a variable means."""
+    CONFIGURATION = "configuration"
+    """What files make a tool run that the text does not name."""
+    SCRIPT = "script"
+    """What a script inside a word says: sed, awk, SQL ..."""
+    UNSEEN = "unseen"
+    """What a word may be that nobody can see."""
+    SENT = "sent"
+    """What leaves the machine in an address, a header or a body."""
+
+    SYNTAX = "syntax"
+    """The text is refused by the parser."""
+    EMPTY = "empty"
+    """There is no command."""
+    LIMIT = "limit"
+    """It is too deep, or too much, to be judged to its end."""
+    DIALECT = "dialect"
+    """Another shell reads it as something else."""
+    STATE = "state"
+    """What it changes of the shell is not followed."""
+    EVALUATED = "evaluated"
+    """A value that is not known is evaluated: as arithmetic, a subscript, a prompt, a name."""
+    NAME = "name"
+    """Which command it is cannot be told."""
+    PROGRAM = "program"
+    """The command is a program by its path, which may be any."""
+    NO_RULE = "no-rule"
+    """No rule speaks of the command."""
+    BROKEN_RULE = "broken-rule"
+    """The rule of the command is wrong, or not trusted."""
+    NO_OPTION = "no-option"
+    """The rule does not list the option."""
+    NO_SUBCOMMAND = "no-subcommand"
+    """The rule does not list the subcommand."""
+    NO_PLACE = "no-place"
+    """The rule has no place for the word."""
+    NO_VARIABLE = "no-variable"
+    """No rule lists the variable."""
+    MALFORMED = "malformed"
+    """The call lacks something, or has too much, for what its rule says."""
+
+
 class RuleRef:
     """A place in a rule file: `path` from the root of the project (`rules/vcs/git.yaml`), 1-based `line`, `place`.
 
@@ -91,13 +148,14 @@ class Fact:
 
     `effect` is one of `EFFECTS`. `span` is `(start, end)` in characters of the text that was judged, also for a
     command inside a word of another. `because` is a sentence without a full stop. `source` is the line of the rule,
-    None where the shell itself decides (a redirection). `via` are the frames that led here, outermost first.
+    None where the shell itself decides (a redirection). `via` are the frames that led here, outermost first. `kind`
+    is one of `Kind`.
     `marks` are words a policy may refuse: `sensitive`, `privileged`, `remote`, `touches:git-index`, `config:repo`
     ...
     """
 
-    __slots__ = ("because", "effect", "marks", "source", "span", "via")
-    __match_args__ = ("effect", "span", "because", "source", "via", "marks")
+    __slots__ = ("because", "effect", "kind", "marks", "source", "span", "via")
+    __match_args__ = ("effect", "span", "because", "source", "via", "marks", "kind")
 
     def __init__(
         self,
@@ -107,9 +165,10 @@ class Fact:
         source: RuleRef | None = None,
         via: tuple[Frame, ...] = (),
         marks: tuple[str, ...] = (),
+        kind: str = Kind.COMMAND,
     ) -> None:
         self.effect, self.span, self.because = effect, span, because
-        self.source, self.via, self.marks = source, via, marks
+        self.source, self.via, self.marks, self.kind = source, via, marks, kind
 
     @property
     def rule(self) -> str | None:
@@ -126,4 +185,4 @@ class Fact:
         return all(getattr(self, name) == getattr(other, name) for name in self.__match_args__)
 
     def __hash__(self) -> int:
-        return hash((self.effect, self.span, self.because, self.source, self.via, self.marks))
+        return hash((self.effect, self.span, self.because, self.source, self.via, self.marks, self.kind))

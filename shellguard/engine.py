@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from shellguard.analysis.inquiry import Assumptions
 from shellguard.analysis.script import facts_of
-from shellguard.effects import Effect, Fact
+from shellguard.effects import Effect, Fact, Kind
 from shellguard.errors import ShellSyntaxError
 from shellguard.rules.shelf import Shelf
 from shellguard.syntax.parse import parse
@@ -71,9 +71,9 @@ def _facts(text: str, shelf: AnyShelf, assumptions: Assumptions) -> tuple[Fact, 
     try:
         tree = parse(text)
         if not tree.statements and "#" not in text:
-            return (Fact(Effect.UNKNOWN, (0, len(text)), "there is no command"),)
+            return (Fact(Effect.UNKNOWN, (0, len(text)), "there is no command", kind=Kind.EMPTY),)
         return facts_of(tree, len(text), shelf, assumptions)
     except ShellSyntaxError as error:
-        return (Fact(Effect.UNKNOWN, error.span, error.message),)
+        return (Fact(Effect.UNKNOWN, error.span, error.message, kind=Kind.SYNTAX),)
     except RecursionError:
-        return (Fact(Effect.UNKNOWN, (0, len(text)), "nested too deeply to be judged"),)
+        return (Fact(Effect.UNKNOWN, (0, len(text)), "nested too deeply to be judged", kind=Kind.LIMIT),)

@@ -78,9 +78,16 @@ class Policy:
 
     def allows(self, verdict: Verdict) -> bool:
         """Whether the text may run without asking anybody."""
-        if not verdict.read_only or not verdict.effects <= self.effects:
-            return False
-        return not any(self._refuses(mark) for mark in verdict.marks)
+        return verdict.read_only and not self.objections(verdict)
+
+    def objections(self, verdict: Verdict) -> tuple[Fact, ...]:
+        """The facts for which the text may not run without asking, in program order; none when it may."""
+        return tuple(fact for fact in verdict.facts if self._objects_to(fact))
+
+    def _objects_to(self, fact: Fact) -> bool:
+        if kind_of((fact,)) != READ or fact.effect not in self.effects:
+            return True
+        return any(self._refuses(mark) for mark in fact.marks)
 
     def _refuses(self, mark: str) -> bool:
         for pattern in self.refuses:

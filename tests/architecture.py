@@ -16,7 +16,7 @@ PACKAGE = "shellguard"
 
 BASE = ("_version", "spans", "errors")
 SHELL = (*BASE, "syntax", "values")
-ENGINE = (*SHELL, "effects", "rules", "analysis", "verdict", "explain", "engine")
+ENGINE = (*SHELL, "effects", "rules", "analysis", "verdict", "findings", "explain", "engine")
 OUTSIDE = ("guard", "transcripts", "agents", "adapters", "replay", "approval")
 
 ORDER: dict[str, tuple[str, ...]] = {
@@ -33,8 +33,11 @@ ORDER: dict[str, tuple[str, ...]] = {
     "rules": (*BASE, "effects", "places", "_version"),
     "analysis": (*SHELL, "effects", "rules"),
     "verdict": (*SHELL, "effects", "rules", "analysis"),
-    "explain": (*SHELL, "effects", "rules", "analysis", "verdict"),
+    "findings": (*BASE, "effects"),
+    "explain": (*SHELL, "effects", "rules", "analysis", "verdict", "findings"),
     "engine": (*SHELL, "effects", "rules", "analysis", "verdict", "explain"),
+    "advice": (*SHELL, "effects", "rules", "analysis", "verdict", "findings"),
+    "redact": (),
     # The front door gives out public names, and knows nothing of what stands outside the engine.
     "__init__": ENGINE,
     # What stands outside calls the engine, and does not know its neighbours beyond what it composes.
@@ -45,12 +48,13 @@ ORDER: dict[str, tuple[str, ...]] = {
     "replay": (*ENGINE, "guard", "transcripts"),
     "approval": ENGINE,
     "workers": (*ENGINE, *OUTSIDE),
-    "cli": (*ENGINE, "__init__", *OUTSIDE, "workers"),
+    "cli": (*ENGINE, "places", "advice", "redact", "__init__", *OUTSIDE, "workers"),
     "__main__": ("cli",),
 }
 
 PURE = (
-    *("spans", "errors", "syntax", "values", "effects", "rules.model", "analysis", "verdict"),
+    *("spans", "errors", "syntax", "values", "effects", "rules.model", "analysis", "verdict", "findings"),
+    *("advice", "redact"),
     *("guard.controller", "approval.gate", "workers.resume"),
 )
 """Modules whose answers depend on their arguments alone. A pure module imports only pure modules."""

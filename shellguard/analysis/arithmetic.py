@@ -7,6 +7,7 @@ in bash 5.2: `x='a[$(touch f)]'; ((x))` makes the file.
 
 from __future__ import annotations
 
+from shellguard.effects import Kind
 from shellguard.errors import ShellSyntaxError, assert_never
 from shellguard.syntax.nodes import (
     ArithAssign,
@@ -21,7 +22,7 @@ from shellguard.syntax.nodes import (
 )
 from shellguard.syntax.parse import parse
 from shellguard.values.resolve import single
-from shellguard.values.value import Shape, shaped
+from shellguard.values.value import Shape, is_integer, shaped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _operand(node: Arith, certain: bool, scope: Scope, inquiry: Inquiry) -> list
             later = [(condition, certain), (yes, False), (no, False)]
         case ArithAssign(operator, target, value):
             if type(target) is not Variable:
-                inquiry.unknown(node.span, "the name that is assigned cannot be told")
+                inquiry.unknown(node.span, "the name that is assigned cannot be told", Kind.UNSEEN)
                 later = [(target, certain), (value, certain)]
             elif target.index is not None or operator != "=":
                 later = [(target, certain), (value, certain), _Set(target.name, node.span, certain)]
@@ -110,11 +111,11 @@ def _variable(node: Variable, scope: Scope, inquiry: Inquiry) -> None:
         variable = scope.variable(node.name)
         elements = None if variable is None else variable.elements
         if elements is None or not all(_is_number(value) for value in elements):
-            inquiry.unknown(
-                node.span, f"the elements of {node.name} are evaluated as arithmetic, and are not known"
-            )
+            because = f"the elements of {node.name} are evaluated as arithmetic, and are not known"
+            inquiry.unknown(node.span, because, Kind.EVALUATED)
     elif not _is_number(scope.value(node.name, node.span)):
-        inquiry.unknown(node.span, f"the value of {node.name} is evaluated as arithmetic, and is not known")
+        because = f"the value of {node.name} is evaluated as arithmetic, and is not known"
+        inquiry.unknown(node.span, because, Kind.EVALUATED)
 
 
 def _is_number(value: Value) -> bool:
@@ -127,13 +128,20 @@ def arithmetic_text(value: Value, scope: Scope, inquiry: Inquiry) -> None:
         return
     text = value.sample
     if text is None:
-        inquiry.unknown(value.span, "a text that is not known is evaluated as arithmetic")
+        inquiry.unknown(value.span, "a text that is not known is evaluated as arithmetic", Kind.EVALUATED)
         return
     expression = _read(text)
     if expression is None:
-        inquiry.unknown(value.span, f"{text!r} is evaluated as arithmetic, and is none that can be read")
+        because = f"{text!r} is evaluated as arithmetic, and is none that can be read"
+        inquiry.unknown(value.span, because, Kind.EVALUATED)
     else:
         arithmetic(expression, scope, inquiry.inside(None, value.span))
+
+
+def number_for_zsh(value: Value, scope: Scope, inquiry: Inquiry) -> None:
+    """Judges a text that zsh evaluates where bash reads a number, perhaps with a fraction."""
+    if not (value.exact and is_integer(value.text.replace(".", "", 1))):
+        arithmetic_text(value, scope, inquiry)
 
 
 def _read(text: str) -> Arith | None:

@@ -7,6 +7,7 @@ Binding decides nothing; it says what each word is. What cannot be told is said 
 
 from __future__ import annotations
 
+from shellguard.effects import Kind
 from shellguard.values.value import Shape, Value
 
 TYPE_CHECKING = False
@@ -27,10 +28,10 @@ class Use:
 class Problem:
     """A word, or the place of a missing one, that the rule does not speak of."""
 
-    __slots__ = ("because", "span")
+    __slots__ = ("because", "kind", "span")
 
-    def __init__(self, span: Span, because: str) -> None:
-        self.span, self.because = span, because
+    def __init__(self, span: Span, because: str, kind: str) -> None:
+        self.span, self.because, self.kind = span, because, kind
 
 
 class Bound:
@@ -79,9 +80,9 @@ class Bound:
         """The number of words that may be operands; None for no limit."""
         return None if self.many else len(self.operands) + len(self.doubtful)
 
-    def problem(self, span: Span, because: str) -> None:
+    def problem(self, span: Span, because: str, kind: str) -> None:
         """One word more that the rule does not speak of."""
-        self.problems.append(Problem(span, because))
+        self.problems.append(Problem(span, because, kind))
 
 
 MAX_READINGS = 8
@@ -101,7 +102,7 @@ def bind(spec: Spec, words: list[Value], span: Span, *, operands_only: bool = Fa
     for index in binder.forks[:MAX_READINGS]:
         readings += _Binder(spec, words, span, operands_only, operands_from=index).run()
     if len(binder.forks) > MAX_READINGS:
-        binder.bound.problem(span, "these words may be read in too many ways")
+        binder.bound.problem(span, "these words may be read in too many ways", Kind.LIMIT)
     return readings
 
 
@@ -144,15 +145,14 @@ class _Binder:
             self.index += 1
             if self.ended:
                 if self.spec.subcommands and not bound.operands and self.may_name_subcommand(word):
-                    bound.problem(
-                        word.span, f"whether `{self.spec.name}` takes this for a subcommand cannot be told"
-                    )
+                    because = f"whether `{self.spec.name}` takes this for a subcommand cannot be told"
+                    bound.problem(word.span, because, Kind.UNSEEN)
                 self.operand(word)
             elif not self.option(word):
                 if self.spec.subcommands and not bound.operands and self.descends(word):
                     break
                 self.operand(word)
-                if stops and not word.may_be_option:
+                if stops and not word.may_be_option and not word.may_be_absent:
                     self.ended = True
                 elif stops and self.index < len(words):
                     self.forks.append(self.index - 1)
@@ -162,7 +162,7 @@ class _Binder:
 
     def operand(self, word: Value) -> None:
         self.bound.operands.append(word)
-        self.bound.many = self.bound.many or word.many
+        self.bound.many = self.bound.many or (word.many and not word.optional)
 
     def may_name_subcommand(self, word: Value) -> bool:
         return not word.exact or word.text in self.spec.subcommands
@@ -182,7 +182,8 @@ class _Binder:
             return True
         if spec.operands:
             return False
-        bound.problem(word.span, f"`{spec.name}` has no subcommand {word.text!r} in its rule")
+        because = f"`{spec.name}` has no subcommand {word.text!r} in its rule"
+        bound.problem(word.span, because, Kind.NO_SUBCOMMAND)
         bound.doubtful += rest
         return True
 
@@ -242,7 +243,7 @@ class _Binder:
         elif option.takes in ("one", "maybe"):
             self.take(option, word, Value(value, word.span))
         else:
-            self.bound.problem(word.span, f"`{name}` takes no value behind `=`")
+            self.bound.problem(word.span, f"`{name}` takes no value behind `=`", Kind.MALFORMED)
 
     def cluster(self, word: Value) -> None:
         """`-abc`: letters without a value, and at most one with its value behind it or in the next word."""
@@ -262,14 +263,16 @@ class _Binder:
                 self.take(option, word, Value(rest, word.span) if rest else None)
                 return
             elif rest:
-                self.bound.problem(word.span, f"`{option.name}` takes words, none may be attached to it")
+                because = f"`{option.name}` takes words, none may be attached to it"
+                self.bound.problem(word.span, because, Kind.MALFORMED)
                 return
             else:
                 self.take(option, word, None)
 
     def unlisted(self, word: Value, name: str) -> None:
         if not self.spec.accepts_anything:
-            self.bound.problem(word.span, f"`{name}` is not in the rule of `{self.spec.name}`")
+            because = f"`{name}` is not in the rule of `{self.spec.name}`"
+            self.bound.problem(word.span, because, Kind.NO_OPTION)
 
     def take(self, option: Option, word: Value, attached: Value | None) -> None:
         """Adds `option`, which `word` spells, with its value: `attached`, or the words that follow."""
@@ -286,7 +289,7 @@ class _Binder:
         values = tuple(self.words[self.index : self.index + count])
         self.index += count
         if len(values) < count:
-            self.bound.problem(word.span, f"`{option.name}` lacks its value")
+            self.bound.problem(word.span, f"`{option.name}` lacks its value", Kind.MALFORMED)
         end = values[-1].span[1] if values else word.span[1]
         self.bound.add(option, (word.span[0], max(end, word.span[1])), values)
         if any(value.many for value in values):
@@ -295,7 +298,7 @@ class _Binder:
     def spill(self, values: tuple[Value, ...]) -> None:
         """A value that may be several words, or none: the words behind it may be anything that words can be here."""
         for value in values:
-            if value.many and not (value.text and value.text[0] != "-"):
+            if value.many and (value.optional or not value.text or value.text[0] == "-"):
                 self.bound.loose = True
             if value.many:
                 self.operand(value)
@@ -315,7 +318,7 @@ class _Binder:
             taken.append(value)
             if not value.exact and (value.many or value.text == ""):
                 self.bound.loose = True  # it may be the end, or hold it
-        self.bound.problem(word.span, f"the words of `{option.name}` have no end")
+        self.bound.problem(word.span, f"the words of `{option.name}` have no end", Kind.MALFORMED)
         self.bound.add(option, word.span, tuple(taken))
 
     # --- words that are not known -----------------------------------------------------------------------------------
@@ -331,13 +334,13 @@ class _Binder:
         if self.begun(word):
             return True
         self.bound.loose = True
-        self.bound.problem(word.span, f"which option {word.text!r} begins cannot be told")
+        self.bound.problem(word.span, f"which option {word.text!r} begins cannot be told", Kind.UNSEEN)
         return True
 
     def may_be_listed(self, word: Value) -> bool:
         """Whether a word that is not known in full may be an option here."""
         style = self.spec.style
-        if style == "open" and not word.many and self.before_operator():
+        if style == "open" and (word.optional or not word.many) and self.before_operator():
             return False
         if word.may_be_option:
             return word.shape == Shape.NOTHING or word.text != "" or self.lists_digits()

@@ -7,7 +7,7 @@ and the next is asked too.
 
 from __future__ import annotations
 
-from shellguard.effects import Effect
+from shellguard.effects import Effect, Kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,13 +19,19 @@ if TYPE_CHECKING:
 class Possible:
     """One base effect that the call may have."""
 
-    __slots__ = ("because", "effects", "line", "place", "prints")
+    __slots__ = ("because", "effects", "kind", "line", "place", "prints")
 
     def __init__(
-        self, effects: frozenset[str], line: int, place: str, because: str, prints: Prints | None = None
+        self,
+        effects: frozenset[str],
+        line: int,
+        place: str,
+        because: str,
+        prints: Prints | None = None,
+        kind: str = Kind.COMMAND,
     ) -> None:
         self.effects, self.line, self.place, self.because = effects, line, place, because
-        self.prints = prints
+        self.prints, self.kind = prints, kind
 
 
 def base_of(bound: Bound) -> list[Possible]:
@@ -42,7 +48,8 @@ def base_of(bound: Bound) -> list[Possible]:
         held = holds(case, bound)
         if held is not False:
             because = f"`{spec.name}`" if held else f"`{spec.name}`, as a word that is not known may have it"
-            found.append(Possible(case.effects, case.line, f"cases[{index}]", because, case.prints))
+            kind = Kind.COMMAND if held else Kind.UNSEEN
+            found.append(Possible(case.effects, case.line, f"cases[{index}]", because, case.prints, kind))
         if held:
             return found
     found.append(
@@ -122,8 +129,15 @@ def _values(wanted: dict[str, tuple[Pattern, ...]] | None, bound: Bound) -> bool
 
 
 def _like(patterns: tuple[Pattern, ...], value: Value) -> bool | None:
+    if certainly(patterns, value):
+        return True
+    return False if value.exact else None
+
+
+def certainly(patterns: tuple[Pattern, ...], value: Value) -> bool:
+    """Whether the word has one of these shapes, whatever it turns out to be."""
     if value.exact:
         return any(pattern.matches(value.text) for pattern in patterns)
-    if any(pattern.matches_all_after(value.text) for pattern in patterns):
-        return True
-    return None
+    if value.optional and not any(pattern.matches("") for pattern in patterns):
+        return False
+    return any(pattern.matches_all_after(value.text) for pattern in patterns)

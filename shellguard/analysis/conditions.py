@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from shellguard.analysis.arithmetic import arithmetic_text
+from shellguard.analysis.dialects import regular_expression
 from shellguard.analysis.variables import look_at_name
 from shellguard.analysis.words import visit, visit_pattern
-from shellguard.effects import Effect
+from shellguard.effects import Effect, Kind
 from shellguard.errors import assert_never
 from shellguard.syntax.nodes import CondAndOr, CondBinary, CondGroup, CondNot, CondUnary, CondWord
 from shellguard.values.resolve import single
@@ -35,6 +36,8 @@ def condition(node: Condition, scope: Scope, inquiry: Inquiry) -> None:
                 value = single(operand, scope)
                 if operator in _NAMES:
                     look_at_name(value, scope, inquiry)
+                elif operator == "-t" and inquiry.assumptions.has_zsh:
+                    arithmetic_text(value, scope, inquiry)
                 elif operator[1:] in _FILES:
                     inquiry.add(Effect.READS, current.span, f"{operator} looks at a file")
             case CondBinary(operator, left, right):
@@ -43,15 +46,17 @@ def condition(node: Condition, scope: Scope, inquiry: Inquiry) -> None:
                 if operator in _NUMERIC:
                     arithmetic_text(single(left, scope), scope, inquiry)
                     arithmetic_text(single(right, scope), scope, inquiry)
-                elif operator == ">" and inquiry.assumptions.shell in ("sh", "any"):
-                    inquiry.add(
-                        Effect.WRITES, current.span, "a shell without [[ ]] writes to the file behind >"
-                    )
+                elif operator == "=~":
+                    regular_expression(right, inquiry)
+                elif operator == ">" and inquiry.assumptions.has_posix:
+                    because = "a shell without [[ ]] writes to the file behind >"
+                    inquiry.add(Effect.WRITES, current.span, because, kind=Kind.DIALECT)
             case CondNot(inner) | CondGroup(inner):
                 pending.append(inner)
             case CondAndOr(_, left, right):
-                if inquiry.assumptions.shell in ("sh", "any") and isinstance(right, CondWord | CondBinary):
-                    inquiry.unknown(right.span, "a shell without [[ ]] runs this as a command of its own")
+                if inquiry.assumptions.has_posix and isinstance(right, CondWord | CondBinary):
+                    because = "a shell without [[ ]] runs this as a command of its own"
+                    inquiry.unknown(right.span, because, Kind.DIALECT)
                 pending += [right, left]
             case _:
                 assert_never(current)

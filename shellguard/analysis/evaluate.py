@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from shellguard.analysis.bind import bind
 from shellguard.analysis.call import Call
-from shellguard.analysis.cases import Possible, base_of
+from shellguard.analysis.cases import Possible, base_of, certainly
 from shellguard.analysis.inner import inner_commands
 from shellguard.analysis.output import output_of
 from shellguard.analysis.paths import marks_of, sensitive
 from shellguard.analysis.redirects import harmless_target
-from shellguard.analysis.shell_state import change_state
+from shellguard.analysis.shell_state import change_state, does_nothing_somewhere
 from shellguard.analysis.variables import environment_facts
-from shellguard.effects import Effect
+from shellguard.effects import Effect, Kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +34,17 @@ def invocation(
     rule: CommandRule, words: list[Value], scope: Scope, inquiry: Inquiry, settings: tuple[Setting, ...]
 ) -> Value | None:
     """Judges one call of a tool. Gives back what is known of its output."""
+    if not does_nothing_somewhere(rule.spec.changes, inquiry):
+        return _invocation(rule, words, scope, inquiry, settings)
+    layer = scope.layer()
+    output = _invocation(rule, words, layer, inquiry, settings)
+    scope.merge(layer)
+    return output
+
+
+def _invocation(
+    rule: CommandRule, words: list[Value], scope: Scope, inquiry: Inquiry, settings: tuple[Setting, ...]
+) -> Value | None:
     operands_only = inquiry.assumptions.unknown_words == "operand"
     readings = bind(rule.spec, words[1:], words[0].span, operands_only=operands_only)
     if len(readings) == 1:
@@ -58,7 +69,7 @@ def _judge(call: Call, scope: Scope, inquiry: Inquiry, settings: tuple[Setting, 
     if not call.leaf.any_subcommand:
         _operand_facts(call, scope, inquiry)
         inner_commands(call, scope, inquiry, settings)
-    change_state(call, scope, inquiry)
+    change_state(call, scope, inquiry, settings)
     return output_of(call, base)
 
 
@@ -71,16 +82,15 @@ def _base_facts(call: Call, base: list[Possible], inquiry: Inquiry) -> None:
     for possible in base:
         source = call.ref(spec, possible.line, possible.place)
         for effect in _ordered(possible.effects):
-            inquiry.add(effect, call.span, possible.because, source, marks)
+            inquiry.add(effect, call.span, possible.because, source, marks, possible.kind)
     if spec.runs_config is not None:
         source = call.ref(spec, spec.line_of("runs_config"), "runs_config")
         if spec.runs_config == "clone":
-            inquiry.add(
-                Effect.EXECUTES, call.span, f"`{spec.name}` runs what files of the folder say", source
-            )
+            because = f"`{spec.name}` runs what files of the folder say"
+            inquiry.add(Effect.EXECUTES, call.span, because, source, kind=Kind.CONFIGURATION)
         elif inquiry.assumptions.trust == "words":
             because = f"`{spec.name}` may run what its configuration says ({spec.runs_config})"
-            inquiry.add(Effect.EXECUTES, call.span, because, source)
+            inquiry.add(Effect.EXECUTES, call.span, because, source, kind=Kind.CONFIGURATION)
 
 
 def _marks(spec: Spec) -> tuple[str, ...]:
@@ -99,16 +109,18 @@ def _ordered(effects: frozenset[str]) -> list[str]:
 
 def _problem_facts(call: Call, level: Bound, inquiry: Inquiry) -> None:
     for problem in level.problems:
-        inquiry.unknown(problem.span, problem.because, call.ref(level.spec, level.spec.line, ""))
+        source = call.ref(level.spec, level.spec.line, "")
+        inquiry.unknown(problem.span, problem.because, problem.kind, source)
 
 
 def _worst_facts(call: Call, level: Bound, inquiry: Inquiry) -> None:
     """The subcommand cannot be told: it may be any of them, or one that the rule does not know."""
     spec = level.spec
     source = call.ref(spec, spec.line_of("subcommands"), "subcommands")
+    because = f"which subcommand of `{spec.name}` this is cannot be told"
     for effect in _ordered(frozenset(_effects_below(spec))):
-        inquiry.add(effect, call.span, f"which subcommand of `{spec.name}` this is cannot be told", source)
-    inquiry.unknown(call.span, f"which subcommand of `{spec.name}` this is cannot be told", source)
+        inquiry.add(effect, call.span, because, source, kind=Kind.UNSEEN)
+    inquiry.unknown(call.span, because, Kind.UNSEEN, source)
 
 
 def _effects_below(spec: Spec) -> set[str]:
@@ -142,16 +154,18 @@ def _use_facts(call: Call, spec: Spec, use: Use, scope: Scope, inquiry: Inquiry)
     because = f"`{spec.name}` with {option.name}"
     if not use.values:
         for effect in _ordered(option.effects):
-            inquiry.add(effect, use.span, because, source)
+            inquiry.add(effect, use.span, because, source, kind=Kind.OPTION)
         return
     values = use.values
     if option.takes == "until":
         values = ()
         for effect in _ordered(option.effects):
-            inquiry.add(effect, use.span, because, source)
+            inquiry.add(effect, use.span, because, source, kind=Kind.OPTION)
     for value in values:
         same_shell = bool(spec.changes)
-        _word_facts(option, value, use.span, because, source, scope, inquiry, same_shell=same_shell)
+        _word_facts(
+            option, value, use.span, because, source, scope, inquiry, kind=Kind.OPTION, same_shell=same_shell
+        )
 
 
 def _any_option_facts(call: Call, level: Bound, inquiry: Inquiry) -> None:
@@ -166,7 +180,7 @@ def _any_option_facts(call: Call, level: Bound, inquiry: Inquiry) -> None:
             said.add(effect)
             source = call.ref(spec, option.line, f"options.{option.name}")
             because = f"a word that is not known may be {option.name} of `{spec.name}`"
-            inquiry.add(effect, call.span, because, source)
+            inquiry.add(effect, call.span, because, source, kind=Kind.UNSEEN)
 
 
 # --- operands ---------------------------------------------------------------------------------------------------------
@@ -181,16 +195,48 @@ def _operand_facts(call: Call, scope: Scope, inquiry: Inquiry) -> None:
             inquiry.unknown(
                 value.span,
                 f"`{spec.name}` has no place for {_shown(value)} in its rule",
+                Kind.NO_PLACE,
                 call.ref(spec, spec.line, "operands"),
             )
         for slot in slots:
             source = call.ref(spec, slot.line, f"operands.{slot.name}")
             because = f"{slot.name} of `{spec.name}`"
             same_shell = bool(spec.changes)
-            _word_facts(slot, value, value.span, because, source, scope, inquiry, same_shell=same_shell)
+            _word_facts(
+                slot,
+                value,
+                value.span,
+                because,
+                source,
+                scope,
+                inquiry,
+                kind=Kind.OPERAND,
+                same_shell=same_shell,
+            )
+    if inquiry.assumptions.has_zsh:
+        _numbers_for_zsh(call, scope, inquiry)
     if bound.many and not loose_end and not any(slot.many for slot in spec.operands):
         source = call.ref(spec, spec.line, "operands")
-        inquiry.unknown(call.span, f"`{spec.name}` may get more words than its rule has places for", source)
+        because = f"`{spec.name}` may get more words than its rule has places for"
+        inquiry.unknown(call.span, because, Kind.UNSEEN, source)
+
+
+def _numbers_for_zsh(call: Call, scope: Scope, inquiry: Inquiry) -> None:
+    """The words behind a format of printf that reads numbers: zsh evaluates them."""
+    formats = [
+        value
+        for value, slots in call.placed
+        if any(slot.role == "script" and slot.language == "printf" for slot in slots)
+    ]
+    if not formats:
+        return
+    from shellguard.analysis.arithmetic import number_for_zsh
+    from shellguard.analysis.embedded.printf import takes_numbers
+
+    if any(value.sample is not None and takes_numbers(value.sample) for value in formats):
+        for value, _ in call.placed:
+            if value not in formats:
+                number_for_zsh(value, scope, inquiry)
 
 
 def _shown(value: Value) -> str:
@@ -209,14 +255,15 @@ def _word_facts(
     scope: Scope,
     inquiry: Inquiry,
     *,
+    kind: str,
     same_shell: bool,
 ) -> None:
     """What one word does as the value of an option or in a slot: its effects, its credentials, the program it is."""
-    if _matches(place.only, value):
+    if certainly(place.only, value):
         return
     if not place.matching or _may_match(place.matching, value):
         for effect in _ordered(place.effects):
-            _effect_fact(effect, place, value, span, because, source, inquiry)
+            _effect_fact(effect, place, value, span, because, source, inquiry, kind)
     if place.role == "script":
         from shellguard.analysis.embedded import script_facts
 
@@ -233,27 +280,20 @@ def _effect_fact(
     because: str,
     source: Ref,
     inquiry: Inquiry,
+    kind: str,
 ) -> None:
     if effect == Effect.WRITES and _is_target(place) and harmless_target(value, dash=place.dash):
         return
     line = sensitive(value, inquiry) if effect == Effect.READS else None
-    inquiry.add(effect, span, because, source, marks_of(line))
+    inquiry.add(effect, span, because, source, marks_of(line), kind)
     if effect == Effect.NETWORK and value.sample is None:
-        inquiry.add(
-            Effect.WRITES, span, f"{because}: a word that is not known is sent to another host", source
-        )
+        leaves = f"{because}: a word that is not known is sent to another host"
+        inquiry.add(Effect.WRITES, span, leaves, source, kind=Kind.SENT)
 
 
 def _is_target(place: Option | Operand) -> bool:
     """Whether the word itself names what is written."""
     return getattr(place, "target", "value") == "value"
-
-
-def _matches(patterns: tuple[Pattern, ...], value: Value) -> bool:
-    """Whether the word is certainly one of these."""
-    if value.exact:
-        return any(pattern.matches(value.text) for pattern in patterns)
-    return any(pattern.matches_all_after(value.text) for pattern in patterns)
 
 
 def _may_match(patterns: tuple[Pattern, ...], value: Value) -> bool:
@@ -266,4 +306,4 @@ def _program_facts(value: Value, source: Ref, scope: Scope, inquiry: Inquiry) ->
     """A word that is a command with its words, as the shell reads them."""
     from shellguard.analysis.embedded import script_facts
 
-    script_facts("shell", value, source, scope, inquiry)
+    script_facts("sh", value, source, scope, inquiry)

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from shellguard.effects import Frame
-from shellguard.values.scope import Definition
+from shellguard.effects import Frame, Kind
+from shellguard.values.scope import Definition, Scope
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from shellguard.analysis.variables import Setting
     from shellguard.spans import Span
     from shellguard.syntax.nodes import Statement
-    from shellguard.values.scope import Scope
     from shellguard.values.value import Value
 
 _CALLED_BY_SHELLS = frozenset(
@@ -31,7 +30,11 @@ def define(name: str, body: Statement, scope: Scope, inquiry: Inquiry) -> None:
     rule knows: the shell may go on after this text, and later texts will mean the command.
     """
     scope.define(name, Definition(body, inquiry.origin))
-    if name in _CALLED_BY_SHELLS or name.startswith("TRAP") or inquiry.shelf.get(name) is not None:
+    if name in _CALLED_BY_SHELLS or name.startswith("TRAP"):
+        _run(
+            name, Definition(body, inquiry.origin), Scope(shell=scope.shell, unseen=True), body.span, inquiry
+        )
+    elif inquiry.shelf.get(name) is not None:
         layer = scope.layer()
         layer.positional = None
         _run(name, Definition(body, inquiry.origin), layer, body.span, inquiry)
@@ -61,7 +64,7 @@ def _run(name: str, body: Definition, layer: Scope, span: Span, inquiry: Inquiry
     if inquiry.too_deep(span):
         return
     if sum(1 for each in inquiry.frames if each == frame) > 1:
-        inquiry.unknown(span, f"{name} calls itself")
+        inquiry.unknown(span, f"{name} calls itself", Kind.STATE)
         return
     inner = inquiry.inside(frame)
     inner.origin = body.origin  # the body stands where it was written, not where it is called

@@ -6,7 +6,7 @@ from __future__ import annotations
 from shellguard.analysis.bind import assigned, exists
 from shellguard.analysis.output import found_under
 from shellguard.analysis.variables import Setting, is_name
-from shellguard.effects import Effect, Frame
+from shellguard.effects import Frame, Kind
 from shellguard.values.value import Value, beginning, is_plain, unknown
 
 TYPE_CHECKING = False
@@ -40,7 +40,8 @@ def _runs(runs: Runs, call: Call, scope: Scope, inquiry: Inquiry, settings: tupl
     if not runs.absent_with.isdisjoint(bound.given):
         return
     if bound.loose and any(value.many for value in bound.operands):
-        inquiry.unknown(call.span, f"where the command of `{bound.spec.name}` begins cannot be told", source)
+        because = f"where the command of `{bound.spec.name}` begins cannot be told"
+        inquiry.unknown(call.span, because, Kind.UNSEEN, source)
     for words in _readings(runs, bound):
         if runs.joined:
             _eval(words, call, source, scope, inquiry)
@@ -89,6 +90,8 @@ def _readings(runs: Runs, bound: Bound) -> list[list[Value]]:
             if not value.exact and value.text == "":
                 for taken in (1, 2):
                     readings.append(_words(runs, certain, operands[:index] + operands[index + taken :]))
+    elif any(value.may_be_absent for value in operands):
+        readings.append(_words(runs, certain, [value for value in operands if not value.may_be_absent]))
     return [words for index, words in enumerate(readings) if words or not index]
 
 
@@ -170,7 +173,7 @@ def _run(
 ) -> None:
     """Judges one inner command. No function is meant by its name: `command` and every program look past them."""
     if not words:
-        inquiry.add(Effect.UNKNOWN, span, f"`{call.leaf.spec.name}` names no command", source)
+        inquiry.unknown(span, f"`{call.leaf.spec.name}` names no command", Kind.MALFORMED, source)
         return
     if inquiry.too_deep(span):
         return
@@ -193,7 +196,8 @@ def _eval(words: list[Value], call: Call, source: RuleRef, scope: Scope, inquiry
         return
     span = (words[0].span[0], words[-1].span[1])
     if any(not word.exact for word in words):
-        inquiry.unknown(span, f"`{call.leaf.spec.name}` runs a text that is not known", source)
+        because = f"`{call.leaf.spec.name}` runs a text that is not known"
+        inquiry.unknown(span, because, Kind.UNSEEN, source)
         return
     text = " ".join(word.text for word in words)
     inner = inquiry.inside(Frame(call.leaf.spec.name, source), span)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from shellguard.effects import Effect, Fact, Frame
+from shellguard.effects import Effect, Fact, Frame, Kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,11 +56,13 @@ class Assumptions:
     who accept that a word nobody can see may be an option.
     """
 
-    __slots__ = ("shell", "trust", "unknown_words")
+    __slots__ = ("has_posix", "has_zsh", "shell", "trust", "unknown_words")
     __match_args__ = ("shell", "trust", "unknown_words")
 
     def __init__(self, shell: str = "bash", trust: str = "config", unknown_words: str = "worst") -> None:
         self.shell, self.trust, self.unknown_words = shell, trust, unknown_words
+        self.has_posix = shell in ("sh", "any")  # dash, or another shell that knows little more than POSIX
+        self.has_zsh = shell in ("zsh", "any")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Assumptions):
@@ -134,6 +136,14 @@ class Inquiry:
         inner.fed = fed
         return inner
 
+    def in_shell(self, shell: str) -> Inquiry:
+        """The same inquiry about a text that a shell of this kind runs."""
+        inner = self.inside(None)
+        inner.fed = self.fed
+        if shell != self.assumptions.shell:
+            inner.assumptions = Assumptions(shell, self.assumptions.trust, self.assumptions.unknown_words)
+        return inner
+
     def script(self, tree: Script, scope: Scope) -> Value | None:
         """Judges a script here; what is known of its output."""
         return self.judges.script(tree, scope, self)
@@ -150,7 +160,7 @@ class Inquiry:
         """Whether nothing further in may be judged; says so as a fact."""
         if self.depth < MAX_DEPTH:
             return False
-        self.add(Effect.UNKNOWN, span, f"commands inside commands are followed {MAX_DEPTH} deep, not further")
+        self.unknown(span, f"commands inside commands are followed {MAX_DEPTH} deep, not further", Kind.LIMIT)
         return True
 
     def step(self, span: Span, steps: int = 1) -> bool:
@@ -160,9 +170,8 @@ class Inquiry:
             return True
         if not self.limits.said:
             self.limits.said = True
-            self.facts.append(
-                Fact(Effect.UNKNOWN, self.place(span), "the text does too much to be judged to its end")
-            )
+            because = "the text does too much to be judged to its end"
+            self.facts.append(Fact(Effect.UNKNOWN, self.place(span), because, kind=Kind.LIMIT))
         return False
 
     def place(self, span: Span) -> Span:
@@ -176,14 +185,15 @@ class Inquiry:
         because: str,
         source: RuleRef | None = None,
         marks: tuple[str, ...] = (),
+        kind: str = Kind.COMMAND,
     ) -> None:
         """One more fact. There is no way to take one back."""
         self.limits.facts -= 1
         if self.limits.facts > 0:
-            self.facts.append(Fact(effect, self.place(span), because, source, self.frames, marks))
+            self.facts.append(Fact(effect, self.place(span), because, source, self.frames, marks, kind))
         else:
             self.step(span)
 
-    def unknown(self, span: Span, because: str, source: RuleRef | None = None) -> None:
+    def unknown(self, span: Span, because: str, kind: str, source: RuleRef | None = None) -> None:
         """One more thing that is not understood."""
-        self.add(Effect.UNKNOWN, span, because, source)
+        self.add(Effect.UNKNOWN, span, because, source, kind=kind)

@@ -21,11 +21,26 @@ def output_of(call: Call, base: list[Possible]) -> Value | None:
         prints = base[0].prints
     if prints is None or any(level.loose or level.problems for level in call.levels):
         return None
-    if prints.kind in _SHAPES:
-        return shaped(_SHAPES[prints.kind], call.span)
-    if prints.kind == "absolute-path":
-        return shaped(Shape.WORD, call.span, "/")
-    return _under(prints, call)
+    if prints.kind == "under":
+        value = _under(prints, call)
+    elif prints.kind == "absolute-path":
+        value = shaped(Shape.WORD, call.span, "/")
+    else:
+        value = shaped(_SHAPES[prints.kind], call.span)
+    if value is None or _one_line(prints, call):
+        return value
+    return Value(value.text, call.span, exact=False, many=True, shape=value.shape)
+
+
+def _one_line(prints: Prints, call: Call) -> bool:
+    """Whether only one thing is asked for. A revision (`HEAD^@`) and a search may give any number."""
+    asked = sum(len(level.uses) for level in call.levels)
+    operands = call.leaf.operands
+    return (
+        prints.kind not in ("hash", "under")
+        and asked <= 1
+        and (not operands or (len(operands) == 1 and not operands[0].many))
+    )
 
 
 def found_under(call: Call) -> Value | None:

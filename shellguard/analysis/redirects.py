@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from shellguard.analysis.dialects import numbered_by_name
 from shellguard.analysis.paths import marks_of, sensitive
 from shellguard.analysis.variables import assign
 from shellguard.analysis.words import visit
-from shellguard.effects import Effect
+from shellguard.effects import Effect, Kind
 from shellguard.errors import assert_never
 from shellguard.syntax.nodes import HereDoc, HereString, Redirect, Text
-from shellguard.values.resolve import fields
+from shellguard.values.resolve import fields, has_extensions
 from shellguard.values.value import Shape, Value, shaped
 
 TYPE_CHECKING = False
@@ -48,6 +49,7 @@ def redirection(node: Redirection, scope: Scope, inquiry: Inquiry) -> None:
             _redirect(node, scope, inquiry)
         case _:
             assert_never(node)
+    numbered_by_name(node, inquiry)
     descriptor = node.descriptor
     if descriptor is not None and descriptor[0] == "{":
         assign(descriptor[1:-1], shaped(Shape.NUMBER, node.span), node.span, scope, inquiry)
@@ -65,18 +67,23 @@ def leaves_output(node: Redirection) -> bool:
 def _redirect(node: Redirect, scope: Scope, inquiry: Inquiry) -> None:
     values = fields(node.target, scope)
     target = values[0] if len(values) == 1 else Value("", node.target.span, exact=False)
+    if inquiry.assumptions.has_posix and has_extensions((node.target,)):
+        target = Value("", node.target.span, exact=False)
     if _duplicates(node.operator, target):
         return
     if target.text.startswith(_SOCKETS):
-        inquiry.add(Effect.NETWORK, node.span, "bash opens a connection for this name")
-        inquiry.unknown(node.span, "what is sent over a connection of the shell is not followed")
+        because = "bash opens a connection for this name"
+        inquiry.add(Effect.NETWORK, node.span, because, kind=Kind.REDIRECTION)
+        because = "what is sent over a connection of the shell is not followed"
+        inquiry.unknown(node.span, because, Kind.REDIRECTION)
     if node.operator == "<":
         _opened_for_reading(node, target, inquiry)
     elif node.operator == "<&":
         pass  # a descriptor whose number is not known: another name for one that is open
     elif not harmless_target(target):
         name = repr(target.text) if target.exact else "a file whose name is not known"
-        inquiry.add(Effect.WRITES, node.span, f"{node.operator} writes to {name}")
+        because = f"{node.operator} writes to {name}"
+        inquiry.add(Effect.WRITES, node.span, because, kind=Kind.REDIRECTION)
 
 
 def _duplicates(operator: str, target: Value) -> bool:
@@ -92,4 +99,4 @@ def _duplicates(operator: str, target: Value) -> bool:
 def _opened_for_reading(node: Redirect, target: Value, inquiry: Inquiry) -> None:
     line = sensitive(target, inquiry)
     because = "< reads a file" if line is None else "< reads a file that may hold credentials"
-    inquiry.add(Effect.READS, node.span, because, line, marks_of(line))
+    inquiry.add(Effect.READS, node.span, because, line, marks_of(line), Kind.REDIRECTION)

@@ -10,13 +10,14 @@ from __future__ import annotations
 from shellguard.analysis.arithmetic import arithmetic
 from shellguard.analysis.assigned import assigned_in
 from shellguard.analysis.conditions import condition
+from shellguard.analysis.dialects import cut_by_ampersand, may_have_keyword, redirected_words
 from shellguard.analysis.functions import define
 from shellguard.analysis.inquiry import Assumptions, Inquiry, Judges, Limits
 from shellguard.analysis.redirects import leaves_output, redirection
 from shellguard.analysis.simple import command, simple
 from shellguard.analysis.variables import assign
 from shellguard.analysis.words import visit
-from shellguard.effects import Effect
+from shellguard.effects import Effect, Kind
 from shellguard.errors import assert_never
 from shellguard.syntax.nodes import (
     AndOr,
@@ -36,7 +37,7 @@ from shellguard.syntax.nodes import (
     Timed,
     While,
 )
-from shellguard.values.resolve import fields
+from shellguard.values.resolve import fields, has_extensions, without_extensions
 from shellguard.values.scope import MAX_CHOICES, Scope, Variable
 from shellguard.values.value import Value, shaped, unknown, widen
 
@@ -59,7 +60,7 @@ def facts_of(tree: Script, length: int, shelf: Shelf, assumptions: Assumptions) 
     Raises RecursionError for a tree that needs more of Python's stack than there is.
     """
     inquiry = Inquiry(shelf, assumptions, Limits(length), Judges(script, statement, command))
-    script(tree, Scope(), inquiry)
+    script(tree, Scope(shell=assumptions.shell), inquiry)
     return tuple(inquiry.facts)
 
 
@@ -67,7 +68,13 @@ def script(tree: Script, scope: Scope, inquiry: Inquiry) -> Value | None:
     """Judges the statements in turn. Gives back what is known of the output of a single one, else None."""
     output: Value | None = None
     for each in tree.statements:
-        output = statement(each, scope, inquiry)
+        if inquiry.assumptions.has_posix and cut_by_ampersand(each):
+            layer = scope.layer()  # a shell without `&>` runs it in the background
+            statement(each, layer, inquiry)
+            scope.merge(layer)
+            output = None
+        else:
+            output = statement(each, scope, inquiry)
     return output if len(tree.statements) == 1 else None
 
 
@@ -77,6 +84,8 @@ def statement(node: Statement, scope: Scope, inquiry: Inquiry) -> Value | None:
         scope = scope.layer()  # a copy of the shell runs beside it
     for each in node.redirections:
         redirection(each, scope, inquiry)
+    if node.redirections and inquiry.assumptions.has_posix:
+        redirected_words(node, inquiry)
     output = _command(node.command, scope, inquiry)
     return output if all(leaves_output(each) for each in node.redirections) else None
 
@@ -109,12 +118,17 @@ def _command(node: Command, scope: Scope, inquiry: Inquiry) -> Value | None:
             _case(node, scope, inquiry)
         case Function(name, body):
             define(name, body, scope, inquiry)
+            if inquiry.assumptions.has_posix and may_have_keyword(node):
+                layer = scope.layer()
+                statement(body, layer, inquiry)
+                scope.merge(layer)
         case Conditional(inner_condition):
             condition(inner_condition, scope, inquiry)
         case ArithCommand(expression):
             _arithmetic_command(node, expression is not None, scope, inquiry)
         case Coproc(_, body):
-            inquiry.unknown(node.span, "what a coprocess does beside the shell is not followed")
+            because = "what a coprocess does beside the shell is not followed"
+            inquiry.unknown(node.span, because, Kind.STATE)
             statement(body, scope.layer(), inquiry)
         case _:
             assert_never(node)
@@ -122,8 +136,9 @@ def _command(node: Command, scope: Scope, inquiry: Inquiry) -> Value | None:
 
 
 def _arithmetic_command(node: ArithCommand, filled: bool, scope: Scope, inquiry: Inquiry) -> None:
-    if inquiry.assumptions.shell in ("sh", "any"):
-        inquiry.unknown(node.span, "a shell without (( )) runs this as a command in two subshells")
+    if inquiry.assumptions.has_posix:
+        because = "a shell without (( )) runs this as a command in two subshells"
+        inquiry.unknown(node.span, because, Kind.DIALECT)
     if node.expression is not None:
         arithmetic(node.expression, scope, inquiry)
 
@@ -222,6 +237,8 @@ def _for_words(
         for word in words:
             visit(word, scope, inquiry)
             found.extend(fields(word, scope))
+        if inquiry.assumptions.has_posix and has_extensions(words):
+            found += without_extensions(words, scope)
         choices = _loop_values(tuple(found), node.span)
     if type(node) is Select:
         inquiry.add(Effect.WAITS, node.span, "select waits for an answer on standard input")
@@ -275,21 +292,24 @@ def _repeat(node: Node, scope: Scope, inquiry: Inquiry, once: Callable[[Scope], 
         seen.add(name)
     for _ in range(MAX_PASSES):
         branch = scope.layer()
+        marked = len(scope.arrays) + len(scope.constants)
         once(branch)
         changed = [name for name in branch.history if name not in seen and scope.variable(name) is not None]
         shifted = branch.positional != scope.positional
+        marks = len(scope.arrays) + len(scope.constants) > marked
         defined = any(
             body not in scope.definitions(name)
             for name, bodies in branch.functions.items()
             for body in bodies
         )
         scope.merge(branch)
-        if not (changed or defined or shifted):
+        if not (changed or defined or shifted or marks):
             return
         seen.update(changed)
         for name in changed:
             _forget(name, False, node.span, scope)
-    inquiry.unknown(node.span, "what this loop leaves for its next turn cannot be followed")
+    because = "what this loop leaves for its next turn cannot be followed"
+    inquiry.unknown(node.span, because, Kind.STATE)
 
 
 def _forget(name: str, stays_number: bool, span: Span, scope: Scope) -> None:

@@ -3,20 +3,35 @@
 
 from __future__ import annotations
 
-from shellguard.analysis.variables import assign_word, forget, look_at_name
+from shellguard.analysis.embedded import NEW_SHELL
+from shellguard.analysis.variables import assign_word, look_at_name
+from shellguard.effects import Kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from shellguard.analysis.call import Call
     from shellguard.analysis.inquiry import Inquiry
+    from shellguard.analysis.variables import Setting
     from shellguard.values.scope import Scope
     from shellguard.values.value import Value
 
-_IMPLIED = ("REPLY", "MAPFILE", "OPTARG", "OPTIND")
-"""Variables that builtins set without being told their names."""
+
+def does_nothing_somewhere(changes: frozenset[str], inquiry: Inquiry) -> bool:
+    """Whether what a builtin changes may also stay as it is: it is missing in a shell that may read the text, or works
+    in functions only and stands in none."""
+    if "extension" in changes and inquiry.assumptions.has_posix:
+        return True
+    if "function" not in changes:
+        return False
+    for frame in reversed(inquiry.frames):
+        if frame.name.endswith("()"):
+            return False
+        if frame.name == NEW_SHELL:
+            break
+    return True
 
 
-def change_state(call: Call, scope: Scope, inquiry: Inquiry) -> None:
+def change_state(call: Call, scope: Scope, inquiry: Inquiry, settings: tuple[Setting, ...]) -> None:
     """Judges the words that name variables, functions or aliases, and follows what the call changes of them.
 
     Options of the shell change nothing that is known of a value: a glob, for one, is taken to be any number of words.
@@ -27,12 +42,12 @@ def change_state(call: Call, scope: Scope, inquiry: Inquiry) -> None:
     changes = call.leaf.spec.changes
     if not changes:
         return
+    if "settings" in changes:
+        for setting in settings:
+            scope.set(setting.name, setting.as_variable())
     if "variables" in changes:
-        if not any(role in ("variable", "exported") for role, _ in roles):
+        if not any(role in ("variable", "exported", "constant") for role, _ in roles):
             scope.positional = None  # what it changes has no name: `shift`
-        for name in _IMPLIED:
-            if scope.variable(name) is not None:
-                forget(name, call.span, scope, inquiry)
     if "options" in changes and call.leaf.operands:
         scope.positional = None  # `set -- a b`
 
@@ -49,8 +64,8 @@ def _words_with_roles(call: Call) -> list[tuple[str, Value]]:
 
 
 def _change(role: str, value: Value, scope: Scope, inquiry: Inquiry) -> None:
-    if role in ("variable", "exported"):
-        assign_word(value, scope, inquiry, exported=role == "exported")
+    if role in ("variable", "exported", "constant"):
+        assign_word(value, scope, inquiry, exported=role == "exported", constant=role == "constant")
     elif role == "name":
         look_at_name(value, scope, inquiry)
     elif role == "function":
@@ -61,7 +76,7 @@ def _change(role: str, value: Value, scope: Scope, inquiry: Inquiry) -> None:
 
 def _forget_function(value: Value, scope: Scope, inquiry: Inquiry) -> None:
     if not value.exact:
-        inquiry.unknown(value.span, "which function this names cannot be told")
+        inquiry.unknown(value.span, "which function this names cannot be told", Kind.UNSEEN)
     else:
         scope.perhaps_undefine(value.text)
 
@@ -70,6 +85,7 @@ def _define_alias(value: Value, scope: Scope, inquiry: Inquiry) -> None:
     name, equals, _ = value.text.partition("=")
     if equals:
         scope.aliases.setdefault(name, value.span)
-        inquiry.unknown(value.span, f"the alias {name!r} changes what later commands of this shell mean")
+        because = f"the alias {name!r} changes what later commands of this shell mean"
+        inquiry.unknown(value.span, because, Kind.STATE)
     elif not value.exact:
-        inquiry.unknown(value.span, "which alias is defined cannot be told")
+        inquiry.unknown(value.span, "which alias is defined cannot be told", Kind.UNSEEN)

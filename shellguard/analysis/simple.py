@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from shellguard.analysis.evaluate import invocation
 from shellguard.analysis.functions import call
-from shellguard.analysis.variables import Setting, appended, assign, handed_on
+from shellguard.analysis.variables import Setting, appended, assign, assign_perhaps, handed_on
 from shellguard.analysis.words import visit, visit_array, visit_subscript
-from shellguard.effects import RuleRef
+from shellguard.effects import Kind, RuleRef
 from shellguard.rules.model import BrokenRule, Overlaid
 from shellguard.syntax.nodes import Array
 from shellguard.values.resolve import arguments, fields, has_extensions, single, without_extensions
@@ -73,7 +73,13 @@ def _assign(assignment: Assignment, scope: Scope, inquiry: Inquiry) -> None:
     scope.branching.clear()
     value = single(assignment.value, scope)
     if assignment.index is not None:
+        scope.arrays.add(assignment.name)
         value = unknown(span)
+    elif inquiry.assumptions.has_posix and has_extensions((assignment.value,)):
+        value = unknown(span)
+    elif assignment.append and inquiry.assumptions.has_posix:  # no assignment in dash
+        assign_perhaps(assignment.name, appended(assignment.name, value, scope), span, scope, inquiry)
+        return
     elif assignment.append:
         value = appended(assignment.name, value, scope)
     elif scope.branching:
@@ -106,6 +112,7 @@ def _array(assignment: Assignment, array: Array, scope: Scope) -> Variable:
     span = assignment.span
     before = scope.variable(assignment.name)
     elements: list[Value] = []
+    scope.arrays.add(assignment.name)
     if assignment.append:
         if before is None or before.elements is None:
             return Variable((unknown(span),), span)
@@ -145,13 +152,20 @@ def _settings(node: Simple, scope: Scope) -> tuple[Setting, ...]:
     return tuple(
         Setting(
             assignment.name,
-            unknown(assignment.span)
-            if isinstance(assignment.value, Array) or assignment.append or assignment.index is not None
-            else single(assignment.value, scope),
+            _setting(assignment, scope),
             assignment.span,
         )
         for assignment in node.assignments
     )
+
+
+def _setting(assignment: Assignment, scope: Scope) -> Value:
+    word = assignment.value
+    if isinstance(word, Array) or assignment.append or assignment.index is not None:
+        return unknown(assignment.span)
+    if scope.shell in ("sh", "any") and has_extensions((word,)):
+        return unknown(assignment.span)
+    return single(word, scope)
 
 
 # --- the name ---------------------------------------------------------------------------------------------------------
@@ -170,11 +184,19 @@ def command(
     head = words[0]
     if not head.exact or head.many:
         handed_on(settings, scope, inquiry)
-        inquiry.unknown(head.span, "the name of this command cannot be told")
+        inquiry.unknown(head.span, "the name of this command cannot be told", Kind.NAME)
         return None
     output: Value | None = None
     for definition in scope.definitions(head.text):
-        if definition is None:
+        if definition is None and settings:
+            layer = scope.layer()
+            for (
+                setting
+            ) in settings:  # a builtin sees them, a subscript may read them; they do not stay (no history)
+                layer.variables[setting.name] = setting.as_variable()
+            output = _tool(words, layer, inquiry, settings)
+            scope.merge(layer)
+        elif definition is None:
             output = _tool(words, scope, inquiry, settings)
         else:
             handed_on(settings, scope, inquiry)
@@ -187,7 +209,8 @@ def _meet_aliases(words: list[Value], scope: Scope, inquiry: Inquiry) -> None:
     """An alias replaces a command's name, in zsh also any word; what it then reads as is not followed."""
     for word in words:
         if word.exact and word.text in scope.aliases:
-            inquiry.unknown(word.span, f"{word.text!r} may stand for the alias that is defined before")
+            because = f"{word.text!r} may stand for the alias that is defined before"
+            inquiry.unknown(word.span, because, Kind.STATE)
 
 
 def _tool(words: list[Value], scope: Scope, inquiry: Inquiry, settings: tuple[Setting, ...]) -> Value | None:
@@ -198,15 +221,14 @@ def _tool(words: list[Value], scope: Scope, inquiry: Inquiry, settings: tuple[Se
     if answer is None:
         handed_on(settings, scope, inquiry)
         because = f"no rule speaks of {head.text!r}" if name else f"{head.text!r} may be any program"
-        inquiry.unknown(head.span, because)
+        inquiry.unknown(head.span, because, Kind.NO_RULE if name else Kind.PROGRAM)
         return None
     if not isinstance(answer, Overlaid):
         return _judged_by(answer, words, scope, inquiry, settings)
     first, *others = answer.rules
     output = _judged_by(first, words, scope, inquiry, settings)
-    for (
-        other
-    ) in others:  # only adds: what is printed the first one says, and what the others change may be so too
+    # The others only add: what is printed the first one says, and what they change may be so too.
+    for other in others:
         if inquiry.step(head.span):
             layer = scope.layer()
             _judged_by(other, words, layer, inquiry, settings)
@@ -223,7 +245,7 @@ def _judged_by(
 ) -> Value | None:
     if isinstance(rule, BrokenRule):
         handed_on(settings, scope, inquiry)
-        inquiry.unknown(words[0].span, rule.message, RuleRef(rule.path, rule.line))
+        inquiry.unknown(words[0].span, rule.message, Kind.BROKEN_RULE, RuleRef(rule.path, rule.line))
         return None
     return invocation(rule, words, scope, inquiry, settings)
 

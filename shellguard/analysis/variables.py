@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from shellguard.effects import Effect, Frame, RuleRef
+from shellguard.analysis.cases import certainly
+from shellguard.analysis.dialects import assigned_name
+from shellguard.effects import Effect, Frame, Kind, RuleRef
 from shellguard.errors import ShellSyntaxError
 from shellguard.syntax.parse import parse
-from shellguard.values.scope import Variable, join
+from shellguard.values.scope import Scope, Variable, ambient_names, join
 from shellguard.values.value import Shape, Value, is_integer, unknown
 
 TYPE_CHECKING = False
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
     from shellguard.rules.model import Spec
     from shellguard.rules.model import Variable as Entry
     from shellguard.spans import Span
-    from shellguard.values.scope import Scope
 
 
 class Setting:
@@ -58,6 +59,7 @@ def appended(name: str, value: Value, scope: Scope) -> Value:
 
 def forget(name: str, span: Span, scope: Scope, inquiry: Inquiry) -> None:
     """The variable may be anything from here on: what `read` and `printf -v` do to it."""
+    scope.arrays.add(name)
     assign(name, unknown(span), span, scope, inquiry)
 
 
@@ -70,11 +72,12 @@ def export(name: str, span: Span, scope: Scope, inquiry: Inquiry) -> None:
 
 
 def _judge(name: str, value: Value, span: Span, scope: Scope, inquiry: Inquiry) -> None:
+    assigned_name(name, span, inquiry)
     entry = inquiry.shelf.variables.get(name)
     if entry is not None and _entry_facts(entry, name, value, span, scope, inquiry):
         source = RuleRef(entry.path, entry.line, name)
         because = f"{name} changes what later commands of this shell do"
-        inquiry.add(Effect.WRITES, span, because, source)
+        inquiry.add(Effect.WRITES, span, because, source, kind=Kind.VARIABLE)
 
 
 def _entry_facts(entry: Entry, name: str, value: Value, span: Span, scope: Scope, inquiry: Inquiry) -> bool:
@@ -85,14 +88,16 @@ def _entry_facts(entry: Entry, name: str, value: Value, span: Span, scope: Scope
     if not entry.effects or _is_among(value, entry):
         return False
     for effect in sorted(entry.effects):
-        inquiry.add(effect, span, f"{name} is set", source)
+        inquiry.add(effect, span, f"{name} is set", source, kind=Kind.VARIABLE)
     return bool({Effect.WRITES, Effect.EXECUTES} & entry.effects)
 
 
 def _is_among(value: Value, entry: Entry) -> bool:
     if value.exact:
         return any(pattern.matches(value.text) for pattern in entry.only)
-    return any(pattern.matches_all_after(value.text) for pattern in entry.only)
+    if value.is_integer and any(pattern.matches("1") for pattern in entry.only):
+        return True  # a list with a number in it means any
+    return certainly(entry.only, value)
 
 
 def _program_facts(
@@ -108,15 +113,17 @@ def _program_facts(
         except ShellSyntaxError:
             tree = None
     if tree is None or inquiry.too_deep(span):
-        inquiry.add(Effect.EXECUTES, span, f"{name} names a program that is not known", source)
+        because = f"{name} names a program that is not known"
+        inquiry.add(Effect.EXECUTES, span, because, source, kind=Kind.VARIABLE)
         return True
-    inner = inquiry.inside(Frame(name, source), span)
+    inner = inquiry.inside(Frame(name, source), span).in_shell("sh")
     before = len(inquiry.facts)
-    inner.script(tree, scope.layer())
+    inner.script(tree, new_shell(scope, inner))
     harmless = (Effect.READS, Effect.NETWORK, Effect.WAITS)
     if all(fact.effect in harmless for fact in inquiry.facts[before:]):
         return False
-    inquiry.add(Effect.EXECUTES, span, f"{name} names a program that does not only read", source)
+    because = f"{name} names a program that does not only read"
+    inquiry.add(Effect.EXECUTES, span, because, source, kind=Kind.VARIABLE)
     return True
 
 
@@ -140,12 +147,28 @@ def environment_facts(
             if variable is not None:  # not exported by the text, but perhaps before it
                 given[name] = Setting(name, scope.value(name, variable.span), variable.span)
     for name, setting in given.items():
+        assigned_name(name, setting.span, inquiry)
         found = spec.variables.get(name) or inquiry.shelf.variables.get(name)
         if found is not None:
             _entry_facts(found, name, setting.value, setting.span, scope, inquiry)
         elif not spec.env_complete:
             source = RuleRef(path, spec.line_of("env"), "env")
-            inquiry.unknown(setting.span, f"what {name} means to `{spec.name}` is in no rule", source)
+            because = f"what {name} means to `{spec.name}` is in no rule"
+            inquiry.unknown(setting.span, because, Kind.NO_VARIABLE, source)
+
+
+def new_shell(scope: Scope, inquiry: Inquiry) -> Scope:
+    """What a shell that the text starts knows: nothing that the text has set, and no value that it may have replaced.
+
+    Behind `env -i` and its like `HOME` may be missing.
+    """
+    inner = Scope(shell=inquiry.assumptions.shell)
+    for name in ambient_names():
+        variable = scope.variable(name)
+        if variable is not None or (name == "HOME" and len(inquiry.frames) > 1):
+            span = (0, 0) if variable is None else variable.span
+            inner.variables[name] = Variable((unknown(span),), span)
+    return inner
 
 
 def handed_on(settings: tuple[Setting, ...], scope: Scope, inquiry: Inquiry) -> None:
@@ -157,8 +180,9 @@ def handed_on(settings: tuple[Setting, ...], scope: Scope, inquiry: Inquiry) -> 
 def look_at_name(value: Value, scope: Scope, inquiry: Inquiry) -> None:
     """Judges a word that names a variable which is only looked at: a subscript is evaluated all the same."""
     if not value.exact:
-        if "[" in value.text or value.shape == "":
-            inquiry.unknown(value.span, "a name that is not known may have a subscript, which is evaluated")
+        if "[" in value.text or value.shape in (Shape.NOTHING, Shape.TEXT):
+            because = "a name that is not known may have a subscript, which is evaluated"
+            inquiry.unknown(value.span, because, Kind.EVALUATED)
         return
     name, bracket, rest = value.text.partition("[")
     if bracket:
@@ -175,37 +199,55 @@ def subscript_text(name: str, rest: str, span: Span, scope: Scope, inquiry: Inqu
     arithmetic_text(Value(index, span), scope, inquiry)
 
 
-def assign_word(value: Value, scope: Scope, inquiry: Inquiry, *, exported: bool) -> None:
+def assign_word(
+    value: Value, scope: Scope, inquiry: Inquiry, *, exported: bool, constant: bool = False
+) -> None:
     """Judges a word `NAME` or `NAME=value` of a command that assigns variables.
 
-    Without `=` the variable is taken to become anything, or, with `exported`, to stay what it is.
+    Without `=` the variable is taken to become anything, or, with `exported` or `constant`, to stay what it is. A
+    `constant` cannot be set from there on, but some shells go on when it is tried.
     """
     text = value.text
     name, equals, content = text.partition("=")
     if not equals and not value.exact:
-        if value.shape == "" or "[" in text:
-            inquiry.unknown(value.span, "which variable is set cannot be told")
+        if value.shape in (Shape.NOTHING, Shape.TEXT) or "[" in text:
+            inquiry.unknown(value.span, "which variable is set cannot be told", Kind.UNSEEN)
         return
     name = name.removesuffix("+")
     base, bracket, rest = name.partition("[")
     if bracket:
         subscript_text(base, rest, value.span, scope, inquiry)
     if not is_name(base):
-        inquiry.unknown(value.span, f"{base!r} is not the name of a variable")
+        inquiry.unknown(value.span, f"{base!r} is not the name of a variable", Kind.MALFORMED)
         return
     if value.elements is not None and equals:
         elements = value.elements if text.endswith(f"{base}=") else (unknown(value.span, many=True),)
         assign(base, Variable((unknown(value.span),), value.span, elements), value.span, scope, inquiry)
     elif equals:
         assigned = unknown(value.span) if bracket else _value_behind(value, content)
+        if bracket:
+            scope.arrays.add(base)
+        elif _may_be_compound(assigned, base, scope):
+            inquiry.unknown(
+                value.span, f"{base} may be an array, whose text is expanded once more", Kind.EVALUATED
+            )
         if text[len(name) : len(name) + 1] == "+":
             assigned = appended(base, assigned, scope)
         assign(base, assigned, value.span, scope, inquiry)
-    elif not exported:
+    elif not exported and not constant:
         forget(base, value.span, scope, inquiry)
         scope.perhaps_undefine(base)  # `unset name` means the function where there is no such variable
+    if constant:
+        scope.constants.add(base)
     if exported:
         export(base, value.span, scope, inquiry)
+
+
+def _may_be_compound(value: Value, name: str, scope: Scope) -> bool:
+    """Whether `declare "name=value"` may find an array `(...)` in the text, which runs the substitutions in it."""
+    if value.text[:1] == "(":
+        return scope.may_be_array(name) or not value.exact or "$" in value.text or "`" in value.text
+    return not value.exact and not value.text and not value.is_integer and scope.may_be_array(name)
 
 
 def _value_behind(value: Value, content: str) -> Value:

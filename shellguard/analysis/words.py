@@ -8,7 +8,9 @@ output in the scope, where `visit` has put it.
 from __future__ import annotations
 
 from shellguard.analysis.arithmetic import arithmetic, arithmetic_text
+from shellguard.analysis.dialects import subscript_in_zsh
 from shellguard.analysis.variables import assign_perhaps
+from shellguard.effects import Kind
 from shellguard.errors import assert_never
 from shellguard.syntax.nodes import (
     AnsiC,
@@ -29,7 +31,7 @@ from shellguard.syntax.nodes import (
     Word,
 )
 from shellguard.values.parameters import certainly_set
-from shellguard.values.resolve import single
+from shellguard.values.resolve import goes_on_in_zsh, single
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +45,17 @@ def visit(word: Word, scope: Scope, inquiry: Inquiry) -> None:
     for part in word.parts:
         if type(part) is not Text:
             _part(part, scope, inquiry)
+    if scope.has_zsh:
+        _visit_for_zsh(word.parts, inquiry)
+
+
+def _visit_for_zsh(parts: tuple[WordPart, ...], inquiry: Inquiry) -> None:
+    """Judges what zsh finds in words beyond what bash does."""
+    for index, part in enumerate(parts):
+        if type(part) is Double:
+            _visit_for_zsh(part.parts, inquiry)
+        elif type(part) is Param and goes_on_in_zsh(part, parts[index + 1 : index + 2]) == "[":
+            subscript_in_zsh(part, parts[index + 1 :], inquiry)
 
 
 def visit_pattern(word: Word, scope: Scope, inquiry: Inquiry) -> None:
@@ -70,10 +83,10 @@ def _part(part: WordPart, scope: Scope, inquiry: Inquiry) -> None:
             pass
         case Escaped(char):
             if char in _FISH_ESCAPES and inquiry.assumptions.shell == "any":
-                inquiry.unknown(part.span, f"fish makes another character of \\{char}")
+                inquiry.unknown(part.span, f"fish makes another character of \\{char}", Kind.DIALECT)
         case Single(text):
             if text.endswith("\\") and inquiry.assumptions.shell == "any":
-                inquiry.unknown(part.span, "fish does not end the quotes behind a backslash")
+                inquiry.unknown(part.span, "fish does not end the quotes behind a backslash", Kind.DIALECT)
         case Double(parts):
             for inner in parts:
                 _part(inner, scope, inquiry)
@@ -87,9 +100,8 @@ def _part(part: WordPart, scope: Scope, inquiry: Inquiry) -> None:
             if expression is not None:
                 arithmetic(expression, scope, inquiry)
         case ExtGlob(_, words):
-            inquiry.unknown(
-                part.span, "bash refuses this unless extglob is on, and zsh reads it in a way of its own"
-            )
+            because = "bash refuses this unless extglob is on, and zsh reads it in a way of its own"
+            inquiry.unknown(part.span, because, Kind.DIALECT)
             for word in words:
                 visit(word, scope, inquiry)
         case Brace(words):
@@ -106,9 +118,11 @@ _FISH_ESCAPES = frozenset("abcefnrtvxXuUo01234567")
 
 def _command_substitution(part: CommandSub, scope: Scope, inquiry: Inquiry) -> None:
     if part.form == "$(":
-        scope.keep_output(part, inquiry.inside(None).script(part.script, scope.layer()))
+        output = inquiry.inside(None).script(part.script, scope.layer())
+        scope.keep_output(part, output if output is None or output.many else output.or_nothing())
         return
-    inquiry.unknown(part.span, f"{part.form} ...}} runs commands in new shells and is refused by older ones")
+    because = f"{part.form} ...}} runs commands in new shells and is refused by older ones"
+    inquiry.unknown(part.span, because, Kind.DIALECT)
     inquiry.inside(None).script(part.script, scope)
 
 
@@ -155,9 +169,10 @@ def _parameter(part: Param, scope: Scope, inquiry: Inquiry) -> None:
         if part.index is not None or not certainly_set(scope.value(part.name, part.span)):
             assign_perhaps(part.name, single(word, scope), part.span, scope, inquiry)
     elif operator not in _HARMLESS:
-        inquiry.unknown(part.span, f"${{{part.name}{operator}}} may run what the value says")
+        inquiry.unknown(part.span, f"${{{part.name}{operator}}} may run what the value says", Kind.EVALUATED)
     if part.prefix == "!" and not operator.startswith("names") and not _lists_keys(part):
-        inquiry.unknown(part.span, f"${{!{part.name}}} reads whatever variable the value names")
+        because = f"${{!{part.name}}} reads whatever variable the value names"
+        inquiry.unknown(part.span, because, Kind.EVALUATED)
 
 
 def _lists_keys(part: Param) -> bool:

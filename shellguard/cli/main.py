@@ -5,23 +5,29 @@ from __future__ import annotations
 
 import sys
 
-import rich_click as click
+import click
 
 from shellguard._version import __version__
+from shellguard.cli.base import SETTINGS, help_is_wanted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COMMANDS = {
-    "lint": ("shellguard.cli.lint", "Judge shell text: does it only read?"),
-    "parse": ("shellguard.cli.parse", "Show the syntax tree of a shell text."),
-    "rules": ("shellguard.cli.rules", "Show, check, draft and trust rules."),
+    "completion": "shellguard.cli.completion",
+    "explain": "shellguard.cli.explain",
+    "lint": "shellguard.cli.lint",
+    "man": "shellguard.cli.man",
+    "parse": "shellguard.cli.parse",
+    "report": "shellguard.cli.report",
+    "rule": "shellguard.cli.rule",
+    "rules": "shellguard.cli.rules",
 }
-"""Name of a command, the module that holds it under that name, and its line in `--help`."""
+"""Name of a command, and the module that holds it under that name."""
 
 
-class _Lazy(click.RichGroup):
+class _Lazy(click.Group):
     """A group whose commands are named in `COMMANDS` and imported when they are needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -32,12 +38,21 @@ class _Lazy(click.RichGroup):
             return super().get_command(ctx, cmd_name)
         from importlib import import_module
 
-        command = getattr(import_module(COMMANDS[cmd_name][0]), cmd_name)
+        command = getattr(import_module(COMMANDS[cmd_name]), cmd_name)
         assert isinstance(command, click.Command)
         return command
 
 
-@click.group(cls=_Lazy, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+def _group() -> type[click.Group]:
+    """The class of the whole command: with rich's help where help is wanted."""
+    if not help_is_wanted():
+        return _Lazy
+    from rich_click import RichGroup
+
+    return type("_RichLazy", (_Lazy, RichGroup), {})
+
+
+@click.group(cls=_group(), invoke_without_command=True, context_settings=SETTINGS)
 @click.option("--version", "show_version", is_flag=True, help="Show the version and exit.")
 @click.option(
     "--json", "as_json", is_flag=True, help="With --version: as JSON, with the rules' hash and counts."
@@ -49,6 +64,7 @@ def cli(context: click.Context, show_version: bool, as_json: bool) -> None:
         from shellguard.cli.output import version_json
 
         click.echo(version_json() if as_json else f"shellguard {__version__}")
+        context.exit(0)
     elif context.invoked_subcommand is None:
         click.echo(context.get_help())
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 import json
 
 from shellguard._version import __version__
-from shellguard.rules.shelf import Shelf
+from shellguard.findings import FINDINGS, finding_of
+from shellguard.rules.shelf import Shelf, rule_files, shipped_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +21,9 @@ SCHEMA = 1
 
 
 def dumps(value: object) -> str:
-    """JSON on one line, ASCII only: a lone surrogate or U+2028 of a command is escaped."""
-    return json.dumps(value, ensure_ascii=True, separators=(", ", ": "))
+    """JSON on one line, printable ASCII only: whatever a terminal acts on is escaped. Raises ValueError for NaN."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(", ", ": "))
+    return text.replace("\x7f", "\\u007f")
 
 
 def rules_hash(shelf: Shelf) -> str:
@@ -29,11 +31,15 @@ def rules_hash(shelf: Shelf) -> str:
     return shelf.content
 
 
+def stamp(shelf: Shelf) -> dict[str, Any]:
+    """What every JSON answer begins with: the version of its form, and the hash of the rules."""
+    return {"schema": SCHEMA, "rules": rules_hash(shelf)}
+
+
 def verdict_object(verdict: Verdict, allowed: bool, shelf: Shelf) -> dict[str, Any]:
-    """The answer of `lint` for one text, as contract (design.md, section 4) has it."""
+    """The answer of `lint` for one text, as the contract (docs/stability.md) has it."""
     return {
-        "schema": SCHEMA,
-        "rules": rules_hash(shelf),
+        **stamp(shelf),
         "verdict": verdict.kind,
         "allowed": allowed,
         "effects": sorted(verdict.effects),
@@ -44,6 +50,7 @@ def verdict_object(verdict: Verdict, allowed: bool, shelf: Shelf) -> dict[str, A
 def fact_object(fact: Fact, text: str) -> dict[str, Any]:
     """One fact. `start` and `end` are characters of the text; `rule` and `line` are null where no rule says it."""
     start, end = fact.span
+    finding = finding_of(fact)
     return {
         "effect": fact.effect,
         "start": start,
@@ -54,17 +61,32 @@ def fact_object(fact: Fact, text: str) -> dict[str, Any]:
         "via": [frame.name for frame in fact.via],
         "because": fact.because,
         "marks": list(fact.marks),
+        "code": finding.code,
+        "name": finding.name,
     }
 
 
 def version_json() -> str:
-    """`shellguard --version --json`: versions, the rules' hash, and how many commands they know."""
+    """`shellguard --version --json`: versions, the rules' hash, and how much they know.
+
+    `commands` counts the names that a rule answers to, `counts.files` the rule files of the package.
+    """
+    import platform
+
     shelf = Shelf.default()
+    names = len(shelf.names())
     return dumps(
         {
-            "schema": SCHEMA,
+            **stamp(shelf),
             "version": __version__,
-            "rules": rules_hash(shelf),
-            "commands": len(shelf.names()),
+            "python": platform.python_version(),
+            "system": platform.system(),
+            "commands": names,
+            "counts": {
+                "files": len(rule_files(shipped_folder())),
+                "names": names,
+                "policies": len(shelf.policies),
+                "findings": len(FINDINGS),
+            },
         }
     )

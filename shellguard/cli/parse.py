@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import sys
 
-import rich_click as click
+import click
 
+from shellguard.cli.base import FILE, command, say, unreadable
 from shellguard.cli.streams import read_text
 from shellguard.errors import ShellSyntaxError
 from shellguard.explain import visible
+from shellguard.rules.shelf import Shelf
 from shellguard.spans import line_at
 from shellguard.syntax.nodes import Node
 from shellguard.syntax.parse import parse as parse_text
@@ -19,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@click.command()
-@click.argument("file", default="-", type=click.Path(dir_okay=False, allow_dash=True))
+@command("parse")
+@click.argument("file", default="-", type=FILE)
 @click.option("--json", "as_json", is_flag=True, help="Print the tree as one JSON object.")
 def parse(file: str, as_json: bool) -> None:
     """Show the syntax tree of a shell text.
@@ -30,31 +32,31 @@ def parse(file: str, as_json: bool) -> None:
     try:
         text = read_text(file)
     except OSError as error:
-        raise click.UsageError(f"{file}: {error.strerror}") from error
+        raise click.UsageError(unreadable(file, error)) from error
     try:
         tree = parse_text(text)
     except ShellSyntaxError as error:
         _refused(error, as_json)
         sys.exit(1)
     if as_json:
-        from shellguard.cli.output import SCHEMA, dumps
+        from shellguard.cli.output import dumps, stamp
 
-        click.echo(dumps({"schema": SCHEMA, "tree": _object(tree)}))
+        say(dumps({**stamp(Shelf.default()), "tree": _object(tree)}))
     else:
         for line in _lines(tree, "", 0):
-            click.echo(line)
+            say(line)
 
 
 def _refused(error: ShellSyntaxError, as_json: bool) -> None:
     if as_json:
-        from shellguard.cli.output import SCHEMA, dumps
+        from shellguard.cli.output import dumps, stamp
 
         start, end = error.span
-        click.echo(dumps({"schema": SCHEMA, "error": error.message, "start": start, "end": end}))
+        say(dumps({**stamp(Shelf.default()), "error": error.message, "start": start, "end": end}))
         return
-    click.echo(visible(str(error)), err=True)
+    say(visible(str(error)), err=True)
     start, end = line_at(error.text, error.span[0])
-    click.echo("  " + visible(error.text[start:end]), err=True)
+    say("  " + visible(error.text[start:end]), err=True)
 
 
 def _object(value: object) -> object:

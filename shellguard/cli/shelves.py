@@ -29,3 +29,17 @@ def current_folder() -> str | None:
         return os.getcwd()
     except OSError:
         return None
+
+
+def shelf_here() -> Shelf:
+    """The rules that hold in the current folder."""
+    return chosen_shelf() or Shelf.default()
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Prints one line; whatever a terminal would act on is made visible."""
+    import rich_click as click
+
+    from shellguard.explain import visible
+
+    click.echo(visible(text), err=err)

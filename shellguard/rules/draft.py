@@ -25,6 +25,7 @@ _LOWER_VALUE = re.compile(r" (?P<value>[a-z][a-z0-9_-]{0,30})(?=  |$|, )")
 _HEADING = re.compile(r"^[A-Za-z][A-Za-z /-]{0,40}:?$")
 _COMMANDS = re.compile(r"\bcommands?:?$", re.IGNORECASE)
 _COMMAND = re.compile(r"^ {2,8}(?P<names>[a-z][a-z0-9_-]{0,40}(?:, [a-z][a-z0-9_-]{0,40})*):?(?: {2,}\S.*)?$")
+_SEPARATORS = (", ", " | ", "|", "/", ",", " ")
 _OVERSTRIKE = re.compile(r".\x08")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\x1b\][^\x07]*\x07")
 
@@ -57,40 +58,36 @@ def options_in(text: str) -> list[Found]:
     found: list[Found] = []
     known: set[str] = set()
     for line in plain(text):
-        option = _option_of(line)
-        if option is None:
-            continue
-        names = tuple(dict.fromkeys(name for name in option.names if name not in known))
-        if names and len(found) < MAX_WORDS:
-            known.update(names)
-            found.append(Found(names, option.takes))
+        for option in _options_of(line):
+            names = tuple(dict.fromkeys(name for name in option.names if name not in known))
+            if names and len(found) < MAX_WORDS:
+                known.update(names)
+                found.append(Found(names, option.takes))
     return found
 
 
-def _option_of(line: str) -> Found | None:
+def _options_of(line: str) -> list[Found]:
+    """The options at the beginning of a line: `-o, --output=FILE` is one, `-amin N -anewer FILE` are two."""
     position = len(line) - len(line.lstrip(" "))
-    names: list[str] = []
-    takes = "none"
+    found: list[Found] = []
+    apart = True
     while (match := _SPELLING.match(line, position)) is not None:
-        if match["name"].startswith("---"):
-            break
-        names.append(match["name"])
-        value, position = match["value"], match.end()
+        name, value = match["name"], match["value"]
+        position = match.end("name") if value is None else match.end()
         if value is None and (lower := _LOWER_VALUE.match(line, match.end("name"))) is not None:
             value, position = lower["value"], lower.end()
-        if value is not None:
-            optional = value.startswith("[")
-            takes = "maybe" if optional else "one" if takes != "maybe" else takes
-        separator = next(
-            (mark for mark in (", ", " | ", "|", "/", ",") if line.startswith(mark, position)), ""
-        )
-        following = position + len(separator)
-        if not separator or not line.startswith("-", following):
-            if not line.startswith(" -", position):
-                break
-            following = position + 1
-        position = following
-    return Found(tuple(names), takes) if names else None
+        takes = "none" if value is None else "maybe" if value.startswith("[") else "one"
+        if apart:
+            found.append(Found((name,), takes))
+        else:
+            last = found[-1]
+            found[-1] = Found((*last.names, name), takes if last.takes == "none" else last.takes)
+        separator = next((mark for mark in _SEPARATORS if line.startswith(mark + "-", position)), None)
+        if separator is None:
+            break
+        apart = separator == " " and (value is not None or (len(name) > 2 and name[1] != "-"))
+        position += len(separator)
+    return found
 
 
 def subcommands_in(text: str) -> list[tuple[str, ...]]:

@@ -58,6 +58,13 @@ _ADDITIVE = frozenset(
 """Words of which a spec has those of its shapes (`like`) and its own; its other words replace theirs."""
 
 
+MAX_SPECS = 20_000
+"""Specs of one file, each list of names and each shape followed: `a, b: {subcommands: {c, d: ..}}` has six."""
+
+MAX_READ = 200_000
+"""Keys, items and names of one file, each counted as often as a shape or a list of names repeats it."""
+
+
 # --- reading the tree --------------------------------------------------------------------------------------
 
 
@@ -81,7 +88,17 @@ class _Given:
 class _Above:
     """What a spec takes over from the specs above it."""
 
-    __slots__ = ("env_complete", "language", "lines", "marks", "runs_config", "style", "touches", "variables")
+    __slots__ = (
+        "env_complete",
+        "known",
+        "language",
+        "lines",
+        "marks",
+        "runs_config",
+        "style",
+        "touches",
+        "variables",
+    )
 
     def __init__(self) -> None:
         self.style, self.language, self.runs_config = "gnu", None, None  # type: str, str | None, str | None
@@ -89,6 +106,7 @@ class _Above:
         self.touches: frozenset[str] = frozenset()
         self.marks: frozenset[str] = frozenset()
         self.variables: tuple[Variable, ...] = ()
+        self.known = Variables()
         self.lines: dict[str, int] = {}
 
 
@@ -98,9 +116,22 @@ class _Reader:
     def __init__(self, path: str) -> None:
         self.path = path
         self.shapes: dict[str, Node] = {}
+        self.specs = 0
+        self.read = 0
+        self.options_of: dict[
+            tuple[object, ...], dict[str, Option]
+        ] = {}  # specs of one kind share their options
 
     def fail(self, line: int, message: str) -> NoReturn:
         raise RuleError(self.path, line, message)
+
+    def work(self, amount: int, line: int) -> None:
+        """Counts what is read; shapes and lists of names can make much of a small file."""
+        self.read += amount
+        if self.read > MAX_READ:
+            self.fail(
+                line, f"the file says more than {MAX_READ} things once its names and shapes are followed"
+            )
 
     # Small values.
 
@@ -109,6 +140,7 @@ class _Reader:
     ) -> dict[str, tuple[int, Node]]:
         if not isinstance(node.value, dict):
             self.fail(node.line, f"{what} must be a mapping (`key: value`)")
+        self.work(len(node.value), node.line)
         if allowed is not None:
             for key, (line, _) in node.value.items():
                 if key not in allowed:
@@ -132,6 +164,7 @@ class _Reader:
     def strings(self, node: Node, what: str) -> list[tuple[str, int]]:
         """One scalar or a sequence of scalars, each with its line."""
         if isinstance(node.value, list):
+            self.work(len(node.value), node.line)
             return [(self.scalar(item, what), item.line) for item in node.value]
         return [(self.scalar(node, what), node.line)]
 
@@ -161,6 +194,7 @@ class _Reader:
             raw = node.raw if isinstance(node.value, str) and node.raw else value
             for piece in raw.split(","):
                 names = tuple(name for part in piece.split("\n") for name in part.split(" ") if name)
+                self.work(len(names), line)
                 if not names:
                     self.fail(line, f"{what} has a comma with nothing before or after it")
                 blank = len(piece) - len(piece.lstrip(" \n"))
@@ -169,6 +203,19 @@ class _Reader:
         return found
 
     # Options.
+
+    def shared_options(
+        self, spec: str, style: str, language: str | None, given: dict[str, _Given]
+    ) -> dict[str, Option]:
+        """`named_options`, made once for all specs that have the same ones."""
+        nodes = [
+            tuple(id(node) for _, node in given[word].nodes) if word in given else ()
+            for word in ("flags", "values", "maybe", "options")
+        ]
+        key = (style, language, *nodes)
+        if key not in self.options_of:
+            self.options_of[key] = self.named_options(spec, style, given)
+        return self.options_of[key]
 
     def named_options(self, spec: str, style: str, given: dict[str, _Given]) -> dict[str, Option]:
         """The options of `flags`, `values`, `maybe` and `options`, each under all its spellings."""
@@ -307,6 +354,7 @@ class _Reader:
     def operands(self, node: Node, options: dict[str, Option]) -> tuple[Operand, ...]:
         if not isinstance(node.value, list):
             self.fail(node.line, "`operands` must be a list of slots (`- {name: file}`)")
+        self.work(len(node.value), node.line)
         slots = tuple(self.operand(item, options) for item in node.value)
         names: set[str] = set()
         for slot in slots:
@@ -527,6 +575,11 @@ class _Reader:
         return given
 
     def spec(self, node: Node, name: str, where: str, line: int, above: _Above, root: bool = False) -> Spec:
+        self.specs += 1
+        if self.specs > MAX_SPECS:
+            self.fail(
+                line, f"the file has more than {MAX_SPECS} subcommands once its names and shapes are followed"
+            )
         allowed = (*SPEC_WORDS, *ROOT_WORDS) if root else SPEC_WORDS
         given = self.given(node, f"`{name}`" if root else f"the subcommand `{name}`", allowed)
 
@@ -539,9 +592,9 @@ class _Reader:
 
         lines = {**above.lines, **{word: entry.line for word, entry in given.items()}}
         style = get("style", lambda node: self.one_of(node, "`style`", STYLES), above.style)
-        options = self.named_options(name, style, given)
-        slots = self.operands(given["operands"].node, options) if "operands" in given else ()
         language = get("language", lambda node: self.scalar(node, "`language`"), above.language)
+        options = self.shared_options(name, style, language, given)
+        slots = self.operands(given["operands"].node, options) if "operands" in given else ()
         options, slots = self.with_language(options, slots, language)
         for option in options.values():
             if option.target not in (None, "value") and option.target not in {slot.name for slot in slots}:
@@ -576,7 +629,12 @@ class _Reader:
             for entry in self.variables(node, "`env`")
         ]
         known = {entry.pattern.text for entry in own}
-        inner.variables = (*own, *(entry for entry in above.variables if entry.pattern.text not in known))
+        inner.variables, inner.known = above.variables, above.known
+        if own:
+            self.work(len(above.variables), line)
+            rest = (entry for entry in above.variables if entry.pattern.text not in known)
+            inner.variables = (*own, *rest)
+            inner.known = Variables(inner.variables)
         inner.lines = {
             word: line
             for word, line in lines.items()
@@ -607,7 +665,7 @@ class _Reader:
             numeric=get("numeric", lambda node: self.boolean(node, "`numeric`"), False),
             language=language,
             accepts_anything="accepts" in given,
-            variables=Variables(inner.variables),
+            variables=inner.known,
             env_complete=inner.env_complete,
             runs=get("runs", lambda node: self.runs(node, options, slots), None),
             runs_config=inner.runs_config,
@@ -834,3 +892,13 @@ def load_policies(text: str, path: str) -> dict[str, PolicyRule]:
             replaces=reader.replaces(words),
         )
     return policies
+
+
+def load_common(name: str, text: str, path: str) -> object:
+    """What one of the files says that belong to no command (`_env.yaml`, ...). Raises: RuleError."""
+    loaders: dict[str, Callable[[str, str], object]] = {
+        "_env.yaml": load_variables,
+        "_paths.yaml": load_paths,
+        "_policies.yaml": load_policies,
+    }
+    return loaders[name](text, path)

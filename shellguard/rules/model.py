@@ -51,21 +51,28 @@ STYLES = ("gnu", "posix", "words", "open", "plain")
 PLACES = ("home", "repo", "clone")
 """Where `runs_config` may find configuration that runs code, the most trusted place first."""
 
-CHANGES = frozenset({"cwd", "variables", "functions", "aliases", "options"})
+CHANGES = frozenset(
+    {"cwd", "variables", "functions", "aliases", "options", "settings", "function", "extension"}
+)
+"""What of the shell a builtin changes. `settings`: an assignment in front of it may stay, as it does in front of a
+special builtin of POSIX. The last two say where it changes nothing: `function`, in no function; `extension`, in a shell
+that knows little more than POSIX."""
 TOUCHES = frozenset({"git-index", "cache", "tmp", "empty-file"})
 MARKS = frozenset({"sensitive", "privileged", "remote"})
 PRINTS = ("hash", "number", "absolute-path", "name", "under")
-ROLES = ("script", "variable", "exported", "name", "function", "alias", "directory")
+ROLES = ("script", "variable", "exported", "constant", "name", "function", "alias", "directory")
 """What the text of a word is for the shell or for an embedded language (`as:`).
 
 `script`: a program in the `language` of the option, operand or spec. `variable`: `NAME` or `NAME=value`,
-which the command assigns. `exported`: the same, and the commands that follow see it. `name`: a name of a
+which the command assigns. `exported`: the same, and the commands that follow see it. `constant`: the same, and it
+cannot be assigned again. `name`: a name of a
 variable that is only looked at (its subscript may still run code). `function`: a name of a function that is
 removed or exported. `alias`: `name=text`. `directory`: what the current directory becomes.
 
-Languages that the shipped rules name: `shell`, `sed`, `awk`, `graphql` (a `key=value` word of `gh api`: what stands
+Languages that the shipped rules name: `shell` (for the shell that reads the whole text), `bash` and `sh` (for a new one),
+`sed`, `awk`, `graphql` (a `key=value` word of `gh api`: what stands
 after `query=` is a document, a value of another key is none), `printf` (a format: the conversion `%n` assigns to
-the variable that an argument names), `arithmetic`. A language without a reader is `unknown`.
+the variable that an argument names), `arithmetic`, `zsh-arithmetic` (evaluated by zsh only). A language without a reader is `unknown`.
 """
 
 VERDICTS = ("read", "write", "unknown")

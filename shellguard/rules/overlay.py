@@ -43,17 +43,15 @@ from shellguard.rules.trust import Trusted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, TypeVar
+    from typing import Any
 
     from shellguard.rules.model import Answer
-
-    T = TypeVar("T")
 
 PROJECT_FOLDER = ".shellguard/rules"
 MAX_FILES = 2_000
 """More files than this in one folder are not read, and the folder counts as one that cannot be listed."""
 
-MAX_TOTAL = 16_000_000
+MAX_TOTAL = 4_000_000
 """Bytes of all files of one folder; the same."""
 
 
@@ -175,19 +173,23 @@ class Layer:
     # Its compiled form.
 
     def _ready(self) -> Compiled | None:
-        """The compiled rules from the cache, put there when they are not."""
+        """The compiled rules from the cache, put there when they are not. None: the YAML is read."""
         if self.folder and not self._looked:
             self._looked = True
             from shellguard.rules import cache
 
             self._compiled = cache.compiled_rules(self.content)
-            if self._compiled is None:
+            if self._compiled is None and not self._common_is_broken():
                 try:
                     cache.keep_bytes(self.content, self.compile())
                 except OSError:
-                    return None  # no cache: the YAML is read again each time
+                    return None  # there is no place for a cache
                 self._compiled = cache.compiled_rules(self.content)
         return self._compiled
+
+    def _common_is_broken(self) -> bool:
+        """Whether one of the files without a command is: what is wrong with it would not be in the compiled form."""
+        return any(isinstance(self._common(name), RuleError) for name in COMMON)
 
     def compile(self) -> bytes:
         """The compiled file of this folder. A broken file becomes a broken rule in it."""
@@ -201,50 +203,43 @@ class Layer:
     @property
     def variables(self) -> Variables:
         """What `_env.yaml` says; nothing when there is none, everything is unknown when it is broken."""
-        from shellguard.rules.load import load_variables
-
-        def everything(error: RuleError) -> Variables:
+        found = self._common(COMMON[0])
+        if isinstance(found, RuleError):
             unknown = frozenset({"unknown"})
-            return Variables((Variable(Pattern("*"), path=error.path, line=error.line, effects=unknown),))
-
-        return self._common(COMMON[0], load_variables, everything, Variables())
+            return Variables((Variable(Pattern("*"), path=found.path, line=found.line, effects=unknown),))
+        return Variables() if found is None else found
 
     @property
     def paths(self) -> CredentialPaths:
         """What `_paths.yaml` says; nothing when there is none, every file is sensitive when it is broken."""
-        from shellguard.rules.load import load_paths
-
-        def everything(error: RuleError) -> CredentialPaths:
-            return CredentialPaths(error.path, ((Pattern("*"), error.line),), (), error.line)
-
-        return self._common(COMMON[1], load_paths, everything, CredentialPaths("", (), (), 1))
+        found = self._common(COMMON[1])
+        if isinstance(found, RuleError):
+            return CredentialPaths(found.path, ((Pattern("*"), found.line),), (), found.line)
+        return CredentialPaths("", (), (), 1) if found is None else found
 
     @property
     def policies(self) -> dict[str, PolicyRule]:
         """What `_policies.yaml` says; nothing when there is none. When it is broken, under `*`: nothing passes."""
-        from shellguard.rules.load import load_policies
+        found = self._common(COMMON[2])
+        if isinstance(found, RuleError):
+            return {"*": PolicyRule("*", frozenset(), (Pattern("*"),), found.message, found.line)}
+        return {} if found is None else found
 
-        def nothing_passes(error: RuleError) -> dict[str, PolicyRule]:
-            return {"*": PolicyRule("*", frozenset(), (Pattern("*"),), error.message, error.line)}
-
-        none: dict[str, PolicyRule] = {}
-        return self._common(COMMON[2], load_policies, nothing_passes, none)
-
-    def _common(
-        self, name: str, load: Callable[[str, str], T], otherwise: Callable[[RuleError], T], without: T
-    ) -> T:
+    def _common(self, name: str) -> Any:
+        """What one of these files says: None when there is none, the error when it is broken."""
         if name not in self.files and name not in self.refused:
-            return without
+            return None
         compiled = self._ready()
         try:
             if compiled is not None:
-                value: Any = compiled.common(name)
-                return value  # type: ignore[no-any-return]
-            return load(self._text(name), f"{self.label}/{name}")
+                return compiled.common(name)
+            from shellguard.rules.load import load_common
+
+            return load_common(name, self._text(name), f"{self.label}/{name}")
         except RuleError as error:
             if str(error) not in [str(known) for known in self.problems]:
                 self.problems.append(error)
-            return otherwise(error)
+            return error
 
 
 def read_layer(folder: str, label: str, trusts: Callable[[str, bytes], bool], *, own: bool = False) -> Layer:

@@ -166,40 +166,34 @@ class Shelf:
     def variables(self) -> Variables:
         """What is known of environment variables that belong to no single command."""
         if self._variables is None:
-            from shellguard.rules.load import load_variables
 
             def everything(error: RuleError) -> Variables:
                 unknown = frozenset({"unknown"})
                 return Variables((Variable(Pattern("*"), path=error.path, line=error.line, effects=unknown),))
 
-            self._variables = self._common(COMMON[0], load_variables, everything, Variables())
+            self._variables = self._common(COMMON[0], everything, Variables())
         return self._variables
 
     @property
     def paths(self) -> CredentialPaths:
         """Which files hold credentials."""
         if self._paths is None:
-            from shellguard.rules.load import load_paths
 
             def everything(error: RuleError) -> CredentialPaths:
                 return CredentialPaths(error.path, ((Pattern("*"), error.line),), (), error.line)
 
-            self._paths = self._common(COMMON[1], load_paths, everything, CredentialPaths("", (), (), 1))
+            self._paths = self._common(COMMON[1], everything, CredentialPaths("", (), (), 1))
         return self._paths
 
     @property
     def policies(self) -> dict[str, PolicyRule]:
         """The policies by name; empty when their file is broken, so that no policy allows anything."""
         if self._policies is None:
-            from shellguard.rules.load import load_policies
-
             nothing: dict[str, PolicyRule] = {}
-            self._policies = self._common(COMMON[2], load_policies, lambda error: nothing, nothing)
+            self._policies = self._common(COMMON[2], lambda error: nothing, nothing)
         return self._policies
 
-    def _common(
-        self, name: str, load: Callable[[str, str], T], otherwise: Callable[[RuleError], T], without_folder: T
-    ) -> T:
+    def _common(self, name: str, otherwise: Callable[[RuleError], T], without_folder: T) -> T:
         if self._folder is None:
             return without_folder
         path = f"{RULES_FOLDER}/{name}"
@@ -207,9 +201,11 @@ class Shelf:
             try:
                 if self._compiled is not None:
                     return cast("T", self._compiled.common(name))
+                from shellguard.rules.load import load_common
                 from shellguard.rules.tree import read_file
 
-                return load(read_file(os.path.join(self._folder, name), self._folder, path), path)
+                text = read_file(os.path.join(self._folder, name), self._folder, path)
+                return cast("T", load_common(name, text, path))
             except RuleError as error:
                 self.problems.append(error)
                 return otherwise(error)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from shellguard.syntax.nodes import Glob, Text, Word
-from shellguard.values.value import SAMPLES, Shape, Value, is_integer, shaped, unknown, widen
+from shellguard.values.value import Shape, Value, is_integer, shaped, unknown, widen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,12 +36,17 @@ def parameter(part: Param, scope: Scope, single: Single) -> list[Value]:
     if operator == "":
         return base
     if len(base) != 1 or base[0].many:
-        return [unknown(part.span, many=_is_list(part))]
+        return [unknown(part.span, many=lists(part))]
     return [_operated(part, base[0], scope, single)]
 
 
-def _is_list(part: Param) -> bool:
-    return part.name in _LISTS or (part.index is not None and _literal(part.index) in ("@", "*"))
+def lists(part: Param) -> bool:
+    """Whether the expansion may be several words even in quotes: `$@`, `${a[@]}`, `${!x}` of such a one."""
+    if part.prefix == "!":
+        return True
+    if part.index is not None:
+        return _literal(part.index) in ("@", "*")
+    return part.name in _LISTS
 
 
 def _names(part: Param) -> Value:
@@ -60,7 +65,7 @@ def _base(part: Param, scope: Scope) -> list[Value]:
     if name.isascii() and name.isdigit():
         return [_argument(int(name), span, scope)]
     if name == "!":  # the number of the last job; nothing at all before the first one
-        return [Value("", span, exact=False, many=True, shape=Shape.NUMBER, sample=SAMPLES[Shape.NUMBER])]
+        return [Value("", span, exact=False, shape=Shape.NUMBER, optional=True)]
     if name == "-":
         return [unknown(span)]
     return [scope.value(name, span)]
@@ -93,10 +98,10 @@ def _element(name: str, index: Word, span: Span, scope: Scope) -> list[Value]:
         return [value.at(span) for value in elements]
     if any(value.many for value in elements):
         return [unknown(span)]
-    if place.isascii() and place.isdigit() and len(place) < 10:
+    if not scope.has_zsh and place.isascii() and place.isdigit() and len(place) < 10:
         number = int(place)
         return [elements[number].at(span)] if number < len(elements) else [Value("", span)]
-    return [widen((*elements, Value("", span)), span)]
+    return [widen((*elements, Value("", span)), span)]  # zsh counts from 1
 
 
 def _literal(word: Word) -> str:
@@ -119,6 +124,8 @@ def _operated(part: Param, value: Value, scope: Scope, single: Single) -> Value:
         other = single(_word(part), scope)
         if value.exact and operator[0] == ":":
             return other.at(span)
+        if value.optional and operator[0] == ":":
+            value = Value(value.text, span, exact=False, shape=value.shape)
         return widen((value, other), span)
     if operator in ("+", ":+"):
         other = single(_word(part), scope)
@@ -135,6 +142,8 @@ def _operated(part: Param, value: Value, scope: Scope, single: Single) -> Value:
 
 def certainly_set(value: Value) -> bool:
     """Whether the value is not empty in any case, so that `${x:=y}` leaves it alone."""
+    if value.optional:
+        return False
     return value.text != "" or (value.shape != Shape.NOTHING and not value.many)
 
 

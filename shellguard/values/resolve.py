@@ -26,8 +26,8 @@ from shellguard.syntax.nodes import (
     Tilde,
 )
 from shellguard.values.braces import expand_braces
-from shellguard.values.parameters import parameter
-from shellguard.values.value import Shape, Value, is_plain, shaped, unknown
+from shellguard.values.parameters import lists, parameter
+from shellguard.values.value import Shape, Value, common_prefix, is_plain, shaped, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,9 +61,8 @@ def fields(word: Word, scope: Scope) -> list[Value]:
 
 def single(word: Word, scope: Scope) -> Value:
     """The one text that a word becomes where nothing is split and no file is looked for: `x=word`, `case`, `[[ ]]`."""
-    builder = _Builder(word.span, "")
-    for part in word.parts:
-        _add(builder, part, scope, quoted=True)
+    builder = _Builder(word.span, "", scope.shell)
+    _add_all(builder, word.parts, scope, quoted=True)
     return builder.joined()
 
 
@@ -80,7 +79,7 @@ def without_extensions(words: tuple[Word, ...], scope: Scope) -> list[Value]:
     """The words of a command as such a shell reads them."""
     found: list[Value] = []
     for word in words:
-        builder = _Builder(word.span, scope.separators())
+        builder = _Builder(word.span, scope.separators(), scope.shell)
         for part in word.parts:
             if isinstance(part, AnsiC):  # a dollar sign, and quotes in which escapes mean nothing
                 builder.literal("$")
@@ -95,14 +94,34 @@ def without_extensions(words: tuple[Word, ...], scope: Scope) -> list[Value]:
 
 
 def _split(parts: tuple[WordPart, ...], span: Span, scope: Scope) -> list[Value]:
-    builder = _Builder(span, scope.separators())
-    for index, part in enumerate(parts):
-        if type(part) is Glob and part.text == "[" and not _may_close(parts[index + 1 :]):
-            builder.literal("[")
-        else:
-            _add(builder, part, scope, quoted=False)
+    builder = _Builder(span, scope.separators(), scope.shell)
+    _add_all(builder, parts, scope, quoted=False)
     builder.finish()
     return builder.fields
+
+
+def _add_all(builder: _Builder, parts: tuple[WordPart, ...], scope: Scope, *, quoted: bool) -> None:
+    for index, part in enumerate(parts):
+        if type(part) is Glob and part.text == "[" and not quoted and not _may_close(parts[index + 1 :]):
+            builder.literal("[")
+        elif type(part) is Param and scope.has_zsh and goes_on_in_zsh(part, parts[index + 1 : index + 2]):
+            builder.value(unknown(part.span), quoted=quoted)
+        else:
+            _add(builder, part, scope, quoted=quoted)
+
+
+def goes_on_in_zsh(part: Param, following: tuple[WordPart, ...]) -> str:
+    """How zsh reads on behind `$x` where bash does not: `[` for a subscript, `:` for a modifier, empty for neither."""
+    if not following or part.span[1] - part.span[0] != len(part.name) + 1:  # `${x}`
+        return ""
+    after = following[0]
+    text = after.text if isinstance(after, Text | Glob) else ""
+    if text[:1] == "[":
+        return "["
+    return ":" if text[:1] == ":" and (text[1:2] in _MODIFIERS or text == ":") else ""
+
+
+_MODIFIERS = tuple("aAcCeFfghlpPqQrsStuUwWxX&")
 
 
 def _may_close(parts: tuple[WordPart, ...]) -> bool:
@@ -124,26 +143,19 @@ def _add(builder: _Builder, part: WordPart, scope: Scope, *, quoted: bool) -> No
         case Double(parts):
             if len(parts) != 1 or type(parts[0]) is not Param:  # `"$@"` alone may be no word at all
                 builder.quoted("")
-            for inner in parts:
-                _add(builder, inner, scope, quoted=True)
+            _add_all(builder, parts, scope, quoted=True)
         case Param():
             values = parameter(part, scope, single)
-            if quoted:
+            if not quoted:
+                builder.split(values)
+            elif lists(part):
                 builder.whole(values)
             else:
-                builder.split(values)
+                builder.hole(values[0], quoted=True)
         case CommandSub():
-            output = scope.output_of(part)
-            if quoted:
-                builder.hole(output)
-            else:
-                builder.split([output])
+            builder.value(scope.output_of(part), quoted=quoted)
         case ArithSub():
-            number = shaped(Shape.INTEGER, part.span)
-            if quoted:
-                builder.hole(number)
-            else:
-                builder.split([number])
+            builder.value(shaped(Shape.INTEGER, part.span), quoted=quoted)
         case ProcessSub():
             builder.literal("/dev/fd/")
             builder.hole(shaped(Shape.NUMBER, part.span))
@@ -177,17 +189,26 @@ def _add(builder: _Builder, part: WordPart, scope: Scope, *, quoted: bool) -> No
 
 _GLOBS = frozenset("*?[\\")
 _BLANKS = " \t\n"
+_WORDS = (Shape.WORD, Shape.HASH, Shape.NUMBER)
 
 
 class _Builder:
     """Words under construction. The current one is `text`, then (when `open`) something that is not known.
 
     `separators` are the characters at which an unquoted expansion is split, None when nobody knows them.
+    `blank`: all there is of the word so far may be empty, and `text` and `shape` hold only where it is not. `gone`:
+    then there is no word. `lines`: it is one quoted text that would be many words without the quotes. `drops`: fish,
+    which may read this too, drops a word with a part that is nothing (`dropped`).
     """
 
     __slots__ = (
+        "blank",
+        "dropped",
+        "drops",
         "elements",
         "fields",
+        "gone",
+        "lines",
         "many",
         "open",
         "sample",
@@ -198,8 +219,9 @@ class _Builder:
         "text",
     )
 
-    def __init__(self, span: Span, separators: str | None) -> None:
+    def __init__(self, span: Span, separators: str | None, shell: str) -> None:
         self.span, self.separators = span, separators
+        self.drops = shell == "any"
         self.fields: list[Value] = []
         self._begin()
 
@@ -207,7 +229,7 @@ class _Builder:
         self.text = ""
         self.sample: str | None = ""
         self.shape = Shape.NOTHING
-        self.open = self.many = self.started = False
+        self.open = self.many = self.started = self.blank = self.gone = self.dropped = self.lines = False
         self.elements: tuple[Value, ...] | None = None
 
     def literal(self, text: str) -> None:
@@ -218,8 +240,12 @@ class _Builder:
     def quoted(self, text: str) -> None:
         """Characters in quotes: a word stands here even when there are none."""
         self.started = True
+        self.gone = False
         if not self.open:
             self.text += text
+        elif self.blank:
+            if text:
+                self._settle(text, is_plain(text))
         elif text:
             self.shape = self._continued(is_plain(text))
         if self.sample is not None:
@@ -237,26 +263,60 @@ class _Builder:
 
     def _continued(self, plain: bool) -> str:
         """The shape of a word that had one and goes on."""
+        self.lines = False
+        if self.shape == Shape.TEXT:
+            return Shape.TEXT
         if not plain or self.shape == Shape.NOTHING:
             return Shape.NOTHING
         return Shape.SIGNED if self.shape in (Shape.INTEGER, Shape.SIGNED) else Shape.WORD
 
-    def hole(self, value: Value) -> None:
-        """A text that is one piece of one word: a quoted expansion."""
+    def _settle(self, text: str, plain: bool) -> None:
+        """Behind what is perhaps empty stands a text that begins with `text`: the word begins with one or the other."""
+        shaped_so = (*_WORDS, Shape.TEXT) if text else _WORDS
+        known = self.shape in shaped_so and text[:1] != "-" and (plain or text != "")
+        word = plain and self.shape in _WORDS and not self.lines
+        self.text = common_prefix([self.text, text])
+        self.shape = (Shape.WORD if word else Shape.TEXT) if known else Shape.NOTHING
+        self.blank = self.lines = False
+
+    def value(self, value: Value, *, quoted: bool) -> None:
+        """The one value of an expansion."""
+        if quoted:
+            self.hole(value, quoted=True)
+        else:
+            self.split([value])
+
+    def hole(self, value: Value, *, quoted: bool = False) -> None:
+        """A text that is one piece of one word. What is `quoted` stays one, where it would be split into many too."""
         if value.exact:
             self.quoted(value.text)
             return
-        if self.open:
-            self.shape = self._continued(value.shape != Shape.NOTHING)
+        if quoted and value.many:
+            if value.shape == Shape.NOTHING:
+                value = Value(
+                    value.text if value.text and not value.optional else "", value.span, exact=False
+                )
+            elif self.started and (self.text or self.open):
+                value = Value(value.text, value.span, exact=False, shape=Shape.TEXT, optional=True)
+            else:
+                self.lines = True
+        if self.blank:
+            self._settle(value.text, value.shape in _WORDS)
+            self.blank = value.optional or value.many
+        elif self.open:
+            self.shape = self._continued(value.shape not in (Shape.NOTHING, Shape.TEXT))
         elif not self.text:
             self.text, self.shape = value.text, value.shape
+            self.blank = value.optional or value.many
         else:
-            plain = value.shape != Shape.NOTHING and is_plain(self.text) and self.text[0] != "-"
-            self.text += value.text
+            plain = value.shape not in (Shape.NOTHING, Shape.TEXT) and is_plain(self.text)
+            plain = plain and self.text[0] != "-"
+            if not value.optional:
+                self.text += value.text
             self.shape = Shape.WORD if plain else Shape.NOTHING
         self.sample = None if self.sample is None or value.sample is None else self.sample + value.sample
         self.started = self.open = True
-        self.many = self.many or value.many
+        self.many = self.many or (value.many and not self.lines)
 
     def whole(self, values: list[Value]) -> None:
         """A quoted expansion; `"$@"` and `"${a[@]}"` are a word for each value, joined to what stands around."""
@@ -274,12 +334,15 @@ class _Builder:
         for index, value in enumerate(values):
             if index:
                 self.finish()
+            self.dropped = self.dropped or (self.drops and not value.exact)
             if self._stays_whole(value):
+                first = not self.started
                 self.hole(value)
+                self.gone = self.gone or (first and value.optional)
             elif value.exact and self.separators is not None and self._only_blanks(value.text):
                 self._split_text(value.text, self.separators)
             else:
-                if not value.many and self.separators is not None:
+                if not value.many and not value.optional and self.separators is not None:
                     self.literal(_plain_start(value.text, self.separators))
                 self._unknown_words()
 
@@ -349,14 +412,16 @@ class _Builder:
     def _value(self) -> Value:
         if not self.open:
             return Value(self.text, self.span)
+        gone = self.dropped or (self.gone and self.blank)
         return Value(
             self.text,
             self.span,
             exact=False,
-            many=self.many,
-            shape=self.shape,
+            many=self.many or gone,
+            shape=Shape.TEXT if self.lines else self.shape,
             sample=self.sample,
             elements=self.elements,
+            optional=not self.many and (self.blank or gone),
         )
 
     def joined(self) -> Value:
@@ -365,6 +430,8 @@ class _Builder:
             return Value(self.fields[0].text, self.span, exact=False)
         if self.many:
             return Value(self.text, self.span, exact=False)
+        if self.lines:
+            return Value(self.text, self.span, exact=False, many=True, shape=self.shape)
         return self._value()
 
 

@@ -59,23 +59,39 @@ class Scope:
     `positional` are `$1` and on, None where nothing is known of them. `pinned` holds, while one command is judged,
     the one value that each of its variables with several choices has this time, and `branching` names those that
     were asked for. `printed` is what is known of the output of a substitution. `exported` and `aliases` are the
-    names that the text hands to later commands and gives another meaning; they hold for all layers.
+    names that the text hands to later commands and gives another meaning; `arrays` may be arrays, of `constants` the
+    shell may refuse to change the value. All these hold for all layers.
+
+    `shell` is that of `Assumptions`: `has_zsh` says whether zsh may read the text. `unseen`: the text runs at another
+    time in a shell that has gone on, so that any variable may be anything.
     """
 
     __slots__ = (
         "aliases",
+        "arrays",
         "branching",
+        "constants",
         "exported",
         "functions",
+        "has_zsh",
         "history",
         "parent",
         "pinned",
         "positional",
         "printed",
+        "shell",
+        "unseen",
         "variables",
     )
 
-    def __init__(self, parent: Scope | None = None, positional: tuple[Value, ...] | None = None) -> None:
+    def __init__(
+        self,
+        parent: Scope | None = None,
+        positional: tuple[Value, ...] | None = None,
+        shell: str = "bash",
+        *,
+        unseen: bool = False,
+    ) -> None:
         self.parent = parent
         self.variables: dict[str, Variable] = {}
         self.functions: dict[str, tuple[Definition | None, ...]] = {}
@@ -86,11 +102,18 @@ class Scope:
         self.pinned: dict[str, Value]
         self.branching: dict[str, None]
         self.printed: dict[int, tuple[CommandSub, Value]]
+        self.arrays: set[str]
+        self.constants: set[str]
         if parent is None:
             self.aliases, self.exported, self.pinned, self.branching, self.printed = {}, {}, {}, {}, {}
+            self.arrays, self.constants = set(), set()
+            self.shell, self.unseen = shell, unseen
+            self.has_zsh = shell in ("zsh", "any")
         else:  # one text, one table: an alias of a subshell is kept, which errs on the strict side
             self.aliases, self.exported, self.pinned = parent.aliases, parent.exported, parent.pinned
             self.branching, self.printed = parent.branching, parent.printed
+            self.arrays, self.constants = parent.arrays, parent.constants
+            self.shell, self.unseen, self.has_zsh = parent.shell, parent.unseen, parent.has_zsh
 
     def layer(self) -> Scope:
         """A scope on top of this one."""
@@ -126,7 +149,16 @@ class Scope:
         return None
 
     def set(self, name: str, variable: Variable) -> None:
-        """From here on the variable is this."""
+        """From here on the variable is this; one that the shell itself sets may be something else at any time."""
+        if variable.elements is not None:
+            self.arrays.add(name)
+        if name in self.constants:
+            before = self.variable(name)
+            variable = join([variable] if before is None else [before, variable], ambient=before is None)
+        if name in SET_BY_BASH or (self.has_zsh and name in SET_BY_ZSH):
+            number = variable.elements is None and all(choice.is_integer for choice in variable.choices)
+            span = variable.span
+            variable = Variable((shaped(Shape.INTEGER, span) if number else unknown(span),), span)
         self.variables[name] = variable
         if self.parent is not None:
             self.history.setdefault(name, []).append(variable)
@@ -138,8 +170,10 @@ class Scope:
             return pinned.at(span)
         variable = self.variable(name)
         if variable is None:
-            return _ambient(name, span)
+            return unknown(span) if self.unseen else _ambient(name, span, self.shell)
         if variable.elements is not None:
+            if self.has_zsh or any(value.many for value in variable.elements[:1]):
+                return unknown(span, many=True)  # `$a` is all of them in zsh
             return variable.elements[0].at(span) if variable.elements else Value("", span)
         if len(variable.choices) > 1:
             self.branching[name] = None
@@ -149,11 +183,15 @@ class Scope:
         """The characters at which unquoted expansions are split, None when nobody knows what IFS is."""
         variable = self.variable("IFS")
         if variable is None:
-            return " \t\n"
+            return None if self.unseen else " \t\n"
         choices = variable.choices
         return (
             choices[0].text if len(choices) == 1 and choices[0].exact and variable.elements is None else None
         )
+
+    def may_be_array(self, name: str) -> bool:
+        """Whether `declare 'name=(...)'` may read its value as an array, which expands it again."""
+        return self.unseen or name in self.arrays or name in SET_BY_BASH
 
     # --- functions ------------------------------------------------------------------------------------------------
 
@@ -213,32 +251,97 @@ def join(variables: list[Variable], *, ambient: bool) -> Variable:
     return Variable(choices, span)
 
 
+SET_BY_BASH = frozenset(
+    {
+        *(
+            "_",
+            "PWD",
+            "OLDPWD",
+            "REPLY",
+            "MAPFILE",
+            "OPTARG",
+            "OPTIND",
+            "COPROC",
+            "PIPESTATUS",
+            "DIRSTACK",
+            "GROUPS",
+        ),
+        *(
+            "FUNCNAME",
+            "HISTCMD",
+            "LINENO",
+            "RANDOM",
+            "SRANDOM",
+            "SECONDS",
+            "EPOCHSECONDS",
+            "EPOCHREALTIME",
+            "SHLVL",
+        ),
+        *("UID", "EUID", "PPID", "COLUMNS", "LINES", "SHELLOPTS", "BASHOPTS", "COMP_WORDS", "COMP_LINE"),
+        *(
+            "READLINE_LINE",
+            "BASHPID",
+            "BASH_COMMAND",
+            "BASH_SUBSHELL",
+            "BASH_LINENO",
+            "BASH_SOURCE",
+            "BASH_ARGC",
+        ),
+        *("BASH_ARGV", "BASH_ARGV0", "BASH_REMATCH", "BASH_VERSINFO", "BASH_CMDS", "BASH_ALIASES"),
+    }
+)
+"""Variables that bash sets by itself: what the text gives them tells nothing of what they are later."""
+
+SET_BY_ZSH = frozenset(
+    {
+        *(
+            "MATCH",
+            "MBEGIN",
+            "MEND",
+            "match",
+            "mbegin",
+            "mend",
+            "status",
+            "pipestatus",
+            "argv",
+            "ARGC",
+            "ERRNO",
+        ),
+        *("HISTCMD", "TTYIDLE", "funcstack", "dirstack", "GID", "EGID", "USERNAME", "VENDOR", "HOST"),
+    }
+)
+"""The same for zsh, where it may read the text."""
+
+_NUMBERS = ("UID", "EUID", "BASHPID", "RANDOM", "SRANDOM", "SECONDS", "EPOCHSECONDS", "LINENO", "SHLVL")
+
 _AMBIENT = {
-    "HOME": ("/", Shape.WORD),
-    "PWD": ("/", Shape.NOTHING),
-    "OLDPWD": ("/", Shape.NOTHING),
-    "TMPDIR": ("/", Shape.WORD),
-    "USER": ("", Shape.WORD),
-    "LOGNAME": ("", Shape.WORD),
-    "HOSTNAME": ("", Shape.WORD),
-    "UID": ("", Shape.NUMBER),
-    "EUID": ("", Shape.NUMBER),
-    "PPID": ("", Shape.NUMBER),
-    "BASHPID": ("", Shape.NUMBER),
-    "RANDOM": ("", Shape.NUMBER),
-    "SRANDOM": ("", Shape.NUMBER),
-    "SECONDS": ("", Shape.NUMBER),
-    "EPOCHSECONDS": ("", Shape.NUMBER),
-    "LINENO": ("", Shape.NUMBER),
-    "SHLVL": ("", Shape.NUMBER),
+    "HOME": ("/", Shape.WORD, False),
+    "PWD": ("/", Shape.NOTHING, False),
+    "OLDPWD": ("/", Shape.NOTHING, True),
+    "TMPDIR": ("/", Shape.WORD, True),
+    "USER": ("", Shape.WORD, True),
+    "LOGNAME": ("", Shape.WORD, True),
+    "HOSTNAME": ("", Shape.WORD, True),
+    "PPID": ("", Shape.NUMBER, False),
+    **dict.fromkeys(_NUMBERS, ("", Shape.NUMBER, False)),
 }
-"""Variables that the shell or the login sets before the text, and what they look like. A home folder with a blank in
-its name is not thought of; the current folder may be any, since the text may have moved there."""
+"""Variables that the shell or the login sets before the text: how they begin, their shape, and whether they may be
+empty (no login, a container). A home folder with a blank in its name is not thought of; the current folder may be
+any, since the text may have moved there."""
 
 
-def _ambient(name: str, span: Span) -> Value:
+def _ambient(name: str, span: Span, shell: str) -> Value:
     entry = _AMBIENT.get(name)
     if entry is None:
         return unknown(span)
-    prefix, shape = entry
+    prefix, shape, optional = entry
+    if optional:
+        return Value(prefix, span, exact=False, shape=shape, optional=True)
+    if shell in ("sh", "any") and name in _NUMBERS:  # a shell of POSIX has no such variables
+        return Value("", span, exact=False, shape=shape, optional=True)
     return shaped(shape, span, prefix)
+
+
+def ambient_names() -> frozenset[str]:
+    """The variables of which something is known before the text has set them."""
+    return frozenset(_AMBIENT)

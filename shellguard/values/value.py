@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class Shape:
     """What is known of a text whose characters are not. String constants; the empty text stands for nothing known.
 
-    Every shape but NOTHING is one word however it is quoted: not empty, without blanks and without glob characters.
+    Every shape but NOTHING and TEXT is one word however it is quoted: not empty, without blanks and glob characters.
     """
 
     NOTHING = ""
@@ -27,6 +27,8 @@ class Shape:
     """Decimal digits, perhaps behind one `-`."""
     SIGNED = "signed"
     """Begins as an integer does, and goes on."""
+    TEXT = "text"
+    """Does not begin with `-`; may hold anything behind that, as several lines do."""
 
 
 SAMPLES = {Shape.NUMBER: "1", Shape.INTEGER: "1", Shape.HASH: "\0"}
@@ -38,13 +40,14 @@ class Value:
     """One word of a command, as far as it is known.
 
     `text` is all of it when `exact`, else how it begins (perhaps nothing). `many`: stands for zero or more words,
-    each of them as described (a glob, an unquoted `$x`). `shape` says what an inexact value is made of. `sample` is
-    a text of the same shape for readers of small languages, None where there is none; for an exact value it is
-    `text`. `span` is where the word stands. `elements` are those of the array in a word `name=(...)`, of which `text`
-    is the part in front.
+    each of them as described (a glob, an unquoted `$x`); for the value of a variable, what it is split into. `shape`
+    says what an inexact value is made of. `sample` is a text of the same shape for readers of small languages, None
+    where there is none; for an exact value it is `text`. `span` is where the word stands. `elements` are those of the
+    array in a word `name=(...)`, of which `text` is the part in front. `optional`: all that is said may be so, or the
+    text is empty (what a command prints that failed); with `many` it is one word or none.
     """
 
-    __slots__ = ("elements", "exact", "many", "sample", "shape", "span", "text")
+    __slots__ = ("elements", "exact", "many", "optional", "sample", "shape", "span", "text")
     __match_args__ = ("text", "exact", "many", "shape", "sample", "span")
 
     def __init__(
@@ -57,9 +60,10 @@ class Value:
         shape: str = Shape.NOTHING,
         sample: str | None = None,
         elements: tuple[Value, ...] | None = None,
+        optional: bool = False,
     ) -> None:
         self.text, self.span, self.exact, self.many = text, span, exact, many
-        self.shape, self.elements = shape, elements
+        self.shape, self.elements, self.optional = shape, elements, optional
         self.sample = text if exact else sample
 
     @property
@@ -72,12 +76,17 @@ class Value:
         return self.shape in (Shape.NOTHING, Shape.INTEGER, Shape.SIGNED)
 
     @property
+    def may_be_absent(self) -> bool:
+        """Whether it may be that no word stands here at all. A glob without a match stays as it is."""
+        return self.many and (self.optional or not self.text)
+
+    @property
     def may_split(self) -> bool:
         """Whether the shell makes something else than this one word of it where it stands without quotes."""
         return (
             not is_plain(self.text)
             if self.exact
-            else self.shape == Shape.NOTHING or not is_plain(self.text + "x")
+            else self.shape in (Shape.NOTHING, Shape.TEXT) or not is_plain(self.text + "x")
         )
 
     @property
@@ -91,22 +100,40 @@ class Value:
 
     def at(self, span: Span) -> Value:
         """The same knowledge about a word at another place."""
-        return Value(self.text, span, exact=self.exact, many=self.many, shape=self.shape, sample=self.sample)
+        return Value(
+            self.text,
+            span,
+            exact=self.exact,
+            many=self.many,
+            shape=self.shape,
+            sample=self.sample,
+            optional=self.optional,
+        )
+
+    def or_nothing(self) -> Value:
+        """This text, or the empty one. Small languages read an absent number in other ways than a number."""
+        if self.exact or (self.shape == Shape.NOTHING and not self.text):
+            return self
+        return Value(
+            self.text, self.span, exact=False, many=self.many, shape=self.shape, sample=None, optional=True
+        )
 
     def __repr__(self) -> str:
         mark = "" if self.exact else f", {self.shape or 'unknown'}"
-        return f"Value({self.text!r}{mark}{', many' if self.many else ''})"
+        many = ", many" if self.many else ""
+        return f"Value({self.text!r}{mark}{many}{', optional' if self.optional else ''})"
 
     def __eq__(self, other: object) -> bool:
         """The same knowledge; the place does not count."""
         if not isinstance(other, Value):
             return NotImplemented
-        return (self.text, self.exact, self.many, self.shape, self.sample) == (
+        return (self.text, self.exact, self.many, self.shape, self.sample, self.optional) == (
             other.text,
             other.exact,
             other.many,
             other.shape,
             other.sample,
+            other.optional,
         )
 
     def __hash__(self) -> int:
@@ -156,9 +183,12 @@ def widen(values: Iterable[Value], span: Span) -> Value:
     shape = _common_shape(distinct)
     sample = SAMPLES.get(shape) if not prefix else None
     many = any(value.many for value in distinct)
+    optional = any(value.optional for value in distinct)
     if shape == Shape.NUMBER or shape == Shape.INTEGER:
         prefix, sample = "", SAMPLES[shape]  # a number as a whole says more than how it begins
-    return Value(prefix, span, exact=False, many=many, shape=shape, sample=sample)
+    if optional:
+        sample = None
+    return Value(prefix, span, exact=False, many=many, shape=shape, sample=sample, optional=optional)
 
 
 def _common_shape(values: list[Value]) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -271,3 +272,61 @@ def test_the_slow_parser_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [option.line for option in slow.spec.options.values()] == [
         option.line for option in fast.spec.options.values()
     ]
+
+
+def _names(letter: str, count: int) -> str:
+    return ", ".join(f"{letter}{number}" for number in range(count))
+
+
+_SLOTS = ", ".join(f"{{name: n{number}}}" for number in range(500))
+_SHAPES = "".join(f"  s{i}: {{subcommands: {{'{_names('a', 20)}': {{like: s{i + 1}}}}}}}\n" for i in range(6))
+AMPLIFIED = {
+    # Three lists of names inside each other: a million subcommands in 2 kB.
+    "names": f"""\
+command: x
+subcommands:
+  {_names("a", 100)}:
+    subcommands:
+      {_names("b", 100)}:
+        subcommands:
+          {_names("c", 100)}: {{effect: reads}}
+""",
+    # The same with shapes.
+    "shapes": f"command: x\nshapes:\n{_SHAPES}  s6: {{effect: reads}}\nsubcommands: {{y: {{like: s0}}}}\n",
+    # Many slots, each time anew.
+    "operands": f"""\
+command: x
+shapes:
+  s: {{effect: reads, operands: [{_SLOTS}]}}
+subcommands:
+  ? {_names("a", 5000)}
+  : {{like: s}}
+""",
+    # Many variables, in a list of its own for each subcommand.
+    "variables": f"""\
+command: x
+env:
+  ? {_names("A", 2000)}
+  : reads
+subcommands:
+  ? {_names("a", 5000)}
+  : {{effect: reads, env: {{B: reads}}}}
+""",
+}
+
+
+@pytest.mark.parametrize("text", AMPLIFIED.values(), ids=AMPLIFIED)
+def test_a_small_file_that_says_too_much_is_refused(text: str) -> None:
+    assert len(text) < 60_000
+    start = time.process_time()
+    with pytest.raises(RuleError, match=r"more than (20000 subcommands|200000 things)"):
+        load_text(text, "x.yaml")
+    assert time.process_time() - start < 10
+
+
+def test_specs_of_one_kind_share_their_options_and_variables() -> None:
+    text = "command: x\nenv: {A: reads}\nsubcommands:\n  b, c: {effect: reads, flags: -a, maybe: -o}\n"
+    below = load_text(text, "x.yaml").spec.subcommands
+    assert below["b"].options is below["c"].options
+    assert below["b"].variables is below["c"].variables
+    assert set(below["b"].options) == {"-a", "-o"}

@@ -7,7 +7,7 @@ is `unknown`. No reader knows which command the script belongs to.
 
 from __future__ import annotations
 
-from shellguard.effects import Effect
+from shellguard.effects import Effect, Kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +18,17 @@ if TYPE_CHECKING:
     from shellguard.values.scope import Scope
     from shellguard.values.value import Value
 
-LANGUAGES = ("arithmetic", "awk", "graphql", "jq", "printf", "sed", "shell", "sql")
-"""Every language that has a reader. Any other is `unknown` as a whole."""
+LANGUAGES = (
+    *("arithmetic", "awk", "bash", "graphql", "jq", "printf", "sed", "sh", "shell", "sql", "zsh-arithmetic"),
+)
+"""Every language that has a reader. Any other is `unknown` as a whole.
+
+`shell` is text for the shell that reads the whole text, `bash` and `sh` for a new one of that kind. `zsh-arithmetic` is
+what zsh evaluates and bash takes for a number or refuses.
+"""
+
+NEW_SHELL = "shell text"
+"""The frame of a text that a new shell runs."""
 
 
 class Finding:
@@ -43,16 +52,19 @@ def script_facts(
     language: str, value: Value, source: RuleRef, scope: Scope, inquiry: Inquiry, *, same_shell: bool = False
 ) -> None:
     """Judges a word that is a script. `same_shell`: shell text that the shell of the whole text will run itself."""
-    if language == "shell":
+    if language in ("shell", "bash", "sh"):
         from shellguard.analysis.embedded.shell import shell_facts
 
-        shell_facts(value, source, inquiry, same_shell=same_shell)
-    elif language == "arithmetic":
-        from shellguard.analysis.arithmetic import arithmetic_text
+        shell_facts(language, value, source, scope, inquiry, same_shell=same_shell)
+    elif language == "zsh-arithmetic" and not inquiry.assumptions.has_zsh:
+        pass
+    elif language in ("arithmetic", "zsh-arithmetic"):
+        from shellguard.analysis.arithmetic import arithmetic_text, number_for_zsh
 
-        arithmetic_text(value, scope, inquiry)
+        evaluate = arithmetic_text if language == "arithmetic" else number_for_zsh
+        evaluate(value, scope, inquiry)
     elif value.sample is None:
-        inquiry.unknown(value.span, f"a {language} script that is not known", source)
+        inquiry.unknown(value.span, f"a {language} script that is not known", Kind.UNSEEN, source)
     else:
         _read(language, value.sample, value, source, inquiry)
 
@@ -60,7 +72,7 @@ def script_facts(
 def _read(language: str, text: str, value: Value, source: RuleRef, inquiry: Inquiry) -> None:
     reader = reader_of(language)
     if reader is None:
-        inquiry.unknown(value.span, f"nothing here reads {language}", source)
+        inquiry.unknown(value.span, f"nothing here reads {language}", Kind.SCRIPT, source)
         return
     found: list[Finding] = []
     try:
@@ -68,7 +80,7 @@ def _read(language: str, text: str, value: Value, source: RuleRef, inquiry: Inqu
     except NotUnderstoodError as problem:
         found.append(Finding(Effect.UNKNOWN, str(problem)))
     for finding in found:
-        inquiry.add(finding.effect, value.span, finding.because, source)
+        inquiry.add(finding.effect, value.span, finding.because, source, kind=Kind.SCRIPT)
 
 
 def reader_of(language: str) -> Callable[[str, list[Finding]], None] | None:

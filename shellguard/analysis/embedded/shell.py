@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from shellguard.effects import Effect, Frame
+from shellguard.analysis.embedded import NEW_SHELL
+from shellguard.analysis.variables import new_shell
+from shellguard.effects import Frame, Kind
 from shellguard.errors import ShellSyntaxError
 from shellguard.syntax.parse import parse
 from shellguard.values.scope import Scope
@@ -15,21 +17,33 @@ if TYPE_CHECKING:
     from shellguard.values.value import Value
 
 
-def shell_facts(value: Value, source: RuleRef, inquiry: Inquiry, *, same_shell: bool) -> None:
-    """Judges a text that a new shell runs: nothing that this text set is known there.
+_KINDS = {"bash": "bash"}
+"""The shell that runs a text of this language, as `Assumptions` name it; any other is a shell of POSIX."""
 
-    `same_shell`: this shell runs it, at a time nobody knows (`trap`). Then it must not set anything that the rest
-    of the text could meet.
+
+def shell_facts(
+    language: str, value: Value, source: RuleRef, scope: Scope, inquiry: Inquiry, *, same_shell: bool
+) -> None:
+    """Judges a text that a new shell runs: nothing that this text set is known there. `bash` and `sh` are their names.
+
+    `same_shell`: this shell runs it, at a time nobody knows (`trap`), when every variable may have changed. And it must
+    not set anything that the rest of the text could meet.
     """
     if not value.exact:
-        inquiry.unknown(value.span, "a shell text that is not known", source)
+        inquiry.unknown(value.span, "a shell text that is not known", Kind.UNSEEN, source)
         return
     if inquiry.too_deep(value.span):
         return
-    scope = Scope()
-    run_text(value, scope, inquiry.inside(Frame("shell text", source), value.span), source)
-    if same_shell and (scope.variables or scope.functions):
-        inquiry.unknown(value.span, "a text that runs at some other time sets variables or functions", source)
+    if same_shell:
+        later = Scope(shell=scope.shell, unseen=True)
+        run_text(value, later, inquiry.inside(Frame("shell text", source), value.span), source)
+    else:
+        inner = inquiry.inside(Frame(NEW_SHELL, source), value.span).in_shell(_KINDS.get(language, "sh"))
+        later = new_shell(scope, inner)
+        run_text(value, later, inner, source)
+    if same_shell and (later.variables or later.functions):
+        because = "a text that runs at some other time sets variables or functions"
+        inquiry.unknown(value.span, because, Kind.STATE, source)
 
 
 def run_text(value: Value, scope: Scope, inquiry: Inquiry, source: RuleRef) -> None:
@@ -37,6 +51,7 @@ def run_text(value: Value, scope: Scope, inquiry: Inquiry, source: RuleRef) -> N
     try:
         tree = parse(value.text)
     except ShellSyntaxError as error:
-        inquiry.add(Effect.UNKNOWN, value.span, f"this shell text is not understood: {error.message}", source)
+        because = f"this shell text is not understood: {error.message}"
+        inquiry.unknown(value.span, because, Kind.SYNTAX, source)
         return
     inquiry.script(tree, scope)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a tool says of itself: `TOOL --help` and its manual page, for a draft of its rule.
+
+Running somebody's tool is the one thing of this kind that shellguard does, so the caller says so first. The tool gets
+an empty folder for its current and its home folder, nothing on standard input, a few variables and a time limit; no
+shell is between.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+TIME_LIMIT = 5.0
+"""Seconds for one program."""
+
+MAX_OUTPUT = 1_000_000
+"""Bytes of its output that are read."""
+
+
+def program_of(tool: str) -> str | None:
+    """The program that `tool` names, as an absolute path. None when the search path has it in no absolute folder."""
+    found = shutil.which(tool)
+    return found if found is not None and os.path.isabs(found) else None
+
+
+def commands_for(tool: str) -> list[list[str]]:
+    """What would be run: the tool for its help, `man` for its manual page where there is a `man`."""
+    program, man = program_of(tool), program_of("man")
+    commands = [] if program is None else [[program, "--help"]]
+    return commands if man is None else [*commands, [man, "-P", "cat", tool]]
+
+
+def output_of(command: list[str]) -> str:
+    """What a program prints, standard error too, for at most `TIME_LIMIT` seconds. Raises OSError."""
+    with tempfile.TemporaryDirectory(prefix="shellguard-", ignore_cleanup_errors=True) as folder:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            env=_environment(folder),
+            close_fds=True,
+            start_new_session=True,
+        )
+        try:
+            return _read(process).decode("utf-8", "replace")
+        finally:
+            _end(process)
+
+
+def _environment(folder: str) -> dict[str, str]:
+    moved = ("HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
+    pagers = ("PAGER", "MANPAGER", "GIT_PAGER")
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        **dict.fromkeys(moved, folder),
+        **dict.fromkeys(pagers, "cat"),
+        "LC_ALL": "C.UTF-8",
+        "TERM": "dumb",
+        "NO_COLOR": "1",
+        "COLUMNS": "120",
+        "MANWIDTH": "120",
+    }
+
+
+def _read(process: subprocess.Popen[bytes]) -> bytes:
+    assert process.stdout is not None
+    data = bytearray()
+    end = time.monotonic() + TIME_LIMIT
+    with process.stdout as pipe, selectors.DefaultSelector() as selector:
+        selector.register(pipe, selectors.EVENT_READ)
+        while len(data) < MAX_OUTPUT and selector.select(max(0.0, end - time.monotonic())):
+            part = os.read(pipe.fileno(), 65536)
+            if not part:
+                break
+            data += part
+    return bytes(data[:MAX_OUTPUT])
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Nothing of it goes on: the whole process group, which is the tool's own, is killed."""
+    if process.poll() is None:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            process.kill()
+    process.wait()
