@@ -47,6 +47,7 @@ from shellguard.syntax.nodes import (
     Single,
     Statement,
     Text,
+    Timed,
     Word,
 )
 from shellguard.syntax.parse import parse
@@ -102,6 +103,9 @@ def _as_printed(node: Node) -> Node:
             return Redirect(
                 {"1": None}.get(descriptor or "0", descriptor or "0"), ">&", target, _AT
             )  # both close alike
+        case Redirect(descriptor, "<&" | ">&" as operator, Word((Text(text),))) if _padded(text):
+            unpadded = Word((Text(text.lstrip("0").rjust(len(text.strip("0123456789")) + 1, "0"), _AT),), _AT)
+            return _as_printed(Redirect(descriptor, operator, unpadded, _AT))
         case Redirect("1", "<>", target):
             return Redirect(
                 None, "<>", target, _AT
@@ -155,16 +159,27 @@ def _as_printed(node: Node) -> Node:
     return node
 
 
+def _padded(text: str) -> bool:
+    """`00` and `07-`, which bash prints as the number they are."""
+    digits = text.removesuffix("-")
+    return len(digits) > 1 and digits[0] == "0" and digits.strip("0123456789") == ""
+
+
 _COPROC = Word((Text("COPROC", _AT),), _AT)
 _ALL_PARAMETERS = Word((Double((Param("@", None, "", "", (), _AT),), False, _AT),), _AT)
 
 
-def _statement(command: If | Group) -> Statement:
+def _statement(command: If | Group | Coproc | Function) -> Statement:
     return Statement(command, (), False, False, _AT)
 
 
 def _with_stderr(part: Statement) -> Statement:
     """`a |& b` is kept as `a 2>&1 | b`."""
+    match part.command:  # printed behind what these two run
+        case Coproc(name, body):
+            return _statement(Coproc(name, _with_stderr(body), _AT))
+        case Function(name, body):
+            return _statement(Function(name, _with_stderr(body), _AT))
     joined = Redirect("2", ">&", Word((Text("1", _AT),), _AT), _AT)
     return Statement(part.command, (*part.redirections, joined), part.negated, part.background, _AT)
 
@@ -245,7 +260,8 @@ def _here_document_in_list(_text: str, script: Script) -> bool:
                     return True
         if isinstance(node, (AndOr, Pipeline)):
             places = [place for place, part in enumerate(node.parts) if _holds_here_document(part)]
-            if not places or places[0] == len(node.parts) - 1:
+            last = len(node.parts) - 1
+            if not places or (places[0] == last and isinstance(node.parts[last].command, Simple)):
                 continue
             first, *rest = node.parts
             if (
@@ -281,6 +297,20 @@ def _internal_escape(_text: str, script: Script) -> bool:
 
 def _backslash_ends_here_document(text: str, script: Script) -> bool:
     return text.endswith("\\") and _holds_here_document(script)
+
+
+def _redirection_before_option(_text: str, script: Script) -> bool:
+    """`time >f -p`: a command `-p`, because a redirection stands before it."""
+    options = (Word((Text("-p", _AT),), _AT), Word((Text("--", _AT),), _AT))
+    return any(
+        isinstance(below, Statement)
+        and isinstance(below.command, Simple)
+        and bool(below.redirections)
+        and any(word in options for word in below.command.words[:1])
+        for node in walk(script)
+        if isinstance(node, Timed)
+        for below in walk(node)
+    )
 
 
 def _bracket_in_function_name(_text: str, script: Script) -> bool:
@@ -326,6 +356,10 @@ EXPLAINED: list[tuple[str, Check]] = [
     ("bash marks bytes with \\x01 and \\x7f itself, and doubles those of the text", _internal_escape),
     ("in a file the last backslash of a here-document means something else", _backslash_ends_here_document),
     ("bash drops `function` before a name that cannot do without", _bracket_in_function_name),
+    (
+        "bash puts `-p` before the redirection behind `time`, which makes it an option",
+        _redirection_before_option,
+    ),
     ("bash prints `<< -E` as `<<-E`", _dash_before_delimiter),
     ("bash prints nothing for `! !`", _negated_twice_nothing),
     (

@@ -89,6 +89,9 @@ def read_word(cursor: Cursor, context: Context = ARGUMENT) -> Word:
 def _with_value_tildes(cursor: Cursor, start: int, parts: list[WordPart]) -> list[WordPart]:
     """The parts of `name=~/x` as an argument: bash replaces the tilde there as it does in an assignment."""
     text, end = cursor.text, cursor.pos
+    joint = text.find("\\\n", start, end)
+    if joint >= 0:
+        raise cursor.error("a line continuation in a word with a tilde is not modelled", joint, joint + 2)
     pos = start
     while text[pos] in NAME:
         pos += 1
