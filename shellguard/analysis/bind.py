@@ -218,8 +218,8 @@ class _Binder:
         """Styles `words` and `open`: every option is one word; the value of a spelling that ends in `=` is attached."""
         text = word.text
         option = self.spec.option(text)
-        if option is not None:
-            self.take(option, word, None)
+        if option is not None:  # `if=` has an empty value, and does not take the next word
+            self.take(option, word, Value("", word.span) if text[-1] == "=" and len(text) > 2 else None)
             return True
         name, equals, value = text.partition("=")
         if equals:

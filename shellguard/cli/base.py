@@ -15,6 +15,7 @@ from shellguard.analysis.inquiry import Assumptions
 from shellguard.engine import classify, policy_named
 from shellguard.explain import plain, visible
 from shellguard.rules.shelf import Shelf
+from shellguard.verdict import DEFAULT_POLICY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def _policy(name: str, shelf: Shelf) -> Policy:
     try:
         return policy_named(name, shelf)
     except KeyError:
-        known = ", ".join(sorted(shelf.policies))
+        known = ", ".join(sorted({*shelf.policies, DEFAULT_POLICY.name}))
         raise click.BadParameter(f"{name!r} is none of {known}", param_hint="--policy") from None
 
 

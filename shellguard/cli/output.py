@@ -22,8 +22,7 @@ SCHEMA = 1
 
 def dumps(value: object) -> str:
     """JSON on one line, printable ASCII only: whatever a terminal acts on is escaped. Raises ValueError for NaN."""
-    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(", ", ": "))
-    return text.replace("\x7f", "\\u007f")
+    return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(", ", ": "))
 
 
 def rules_hash(shelf: Shelf) -> str:

@@ -1,32 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`shellguard lint` and `parse` as a process: exit status, what is printed, and the batch contract."""
+"""`shellguard lint` and `parse`: exit status, options, and what is printed as text and as JSON."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 
-SHELLGUARD = [sys.executable, "-m", "shellguard"]
-
-
-def run(*arguments: str, text: str | bytes = "") -> subprocess.CompletedProcess[str]:
-    data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
-    done = subprocess.run([*SHELLGUARD, *arguments], input=data, capture_output=True, timeout=60, check=False)
-    return subprocess.CompletedProcess(
-        done.args, done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
-    )
-
-
-def batch(*rows: object, arguments: tuple[str, ...] = ()) -> list[dict[str, object]]:
-    lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
-    done = run("lint", "--batch", *arguments, text="\n".join(lines) + "\n")
-    assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
+from tests.cli.process import SHELLGUARD, run
 
 
 @pytest.mark.parametrize(
@@ -52,6 +36,13 @@ def test_the_exit_status_says_whether_it_is_a_read(text: str, status: int) -> No
     [
         ("lint", "--nosuch"),
         ("lint", "nosuchfile"),
+        ("lint", "."),
+        ("lint", "--output-format", "nosuch"),
+        ("lint", "--color", "blue"),
+        ("lint", "--shell", "cmd"),
+        ("explain", "nosuchfile"),
+        ("parse", "nosuchfile"),
+        ("completion", "cmd"),
         ("lint", "--policy", "nosuch"),
         ("lint", "--batch", "f"),
         ("nosuch",),
@@ -131,6 +122,8 @@ def test_json() -> None:
         "via": [],
         "because": "> writes to 'out'",
         "marks": [],
+        "code": "SG204",
+        "name": "redirection-writes",
     }
     sensitive = next(fact for fact in answer["facts"] if "sensitive" in fact["marks"])
     assert sensitive["text"] == "~/.ssh/id_rsa"
@@ -180,88 +173,6 @@ def test_a_text_must_be_harmless_in_every_shell_that_is_asked_for(text: str) -> 
     assert run("lint", "--shell", "bash", text=f"x=1; {text}").returncode == 0
 
 
-def test_batch_answers_in_order_and_goes_on_after_a_bad_line() -> None:
-    answers = batch(
-        {"id": 1, "command": "ls"},
-        "not json",
-        '{"id": 2}',
-        '["list"]',
-        {"id": {"any": ["thing"]}, "command": "rm x"},
-        '{"id": 3, "command": "ls", "command": "rm x"}',
-        {"id": None, "command": ""},
-        {"id": "x", "command": 5},
-    )
-    assert [answer["id"] for answer in answers] == [1, None, 2, None, {"any": ["thing"]}, 3, None, "x"]
-    assert [answer.get("verdict") for answer in answers] == [
-        "read",
-        None,
-        None,
-        None,
-        "write",
-        "write",
-        "unknown",
-        None,
-    ]
-    assert ["error" in answer for answer in answers] == [False, True, True, True, False, False, False, True]
-    assert answers[0]["allowed"] is True
-    assert answers[4]["allowed"] is False
-
-
-def test_batch_survives_any_characters() -> None:
-    texts = ["\ud800", "a\u2028b", "\x00", "\x85", "é" * 10, "rm \udcff", "\n", "ls\r\npwd\r\n"]
-    answers = batch(*({"id": index, "command": text} for index, text in enumerate(texts)))
-    assert [answer["id"] for answer in answers] == list(range(len(texts)))
-    done = run(
-        "lint", "--batch", text=b'{"id": 1, "command": "ls \xff"}\n\xff\xfe\n\n{"id": 2, "command": "ls"}'
-    )
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [row["id"] for row in rows] == [1, None, 2]
-    assert done.stdout.isascii()
-
-
-def test_batch_takes_very_deep_and_very_long_lines() -> None:
-    answers = batch(
-        "[" * 100_000, {"id": 1, "command": "(" * 100_000}, {"id": 2, "command": "echo " + "a" * 200_000}
-    )
-    assert [answer["id"] for answer in answers] == [None, 1, 2]
-    assert [answer.get("verdict") for answer in answers] == [None, "unknown", "read"]
-
-
-def test_batch_streams() -> None:
-    with subprocess.Popen(
-        [*SHELLGUARD, "lint", "--batch"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        for index in range(3):
-            process.stdin.write(json.dumps({"id": index, "command": "ls"}) + "\n")
-            process.stdin.flush()
-            start = time.monotonic()
-            assert json.loads(process.stdout.readline())["id"] == index
-            assert time.monotonic() - start < 20
-        process.stdin.close()
-    assert process.returncode == 0
-
-
-def test_a_reader_that_leaves_is_no_error() -> None:
-    with subprocess.Popen(
-        [*SHELLGUARD, "lint", "--batch"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdin.write(b'{"id": 1, "command": "ls"}\n')
-        process.stdin.flush()
-        process.stdout.readline()
-        process.stdout.close()
-        process.stdin.write(b'{"id": 2, "command": "ls"}\n' * 100)
-        process.stdin.close()
-        assert b"Traceback" not in process.stderr.read()
-
-
 def test_rules_of_another_folder(tmp_path: Path) -> None:
     assert run("lint", "--rules", str(tmp_path), text="ls").returncode == 1
     assert run("lint", "--rules", str(tmp_path / "none"), text="ls").returncode == 2
@@ -296,3 +207,175 @@ def test_help_names_the_commands() -> None:
     output = run("--help").stdout
     assert "lint" in output
     assert "parse" in output
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cd ~/repo && gh api repos/o/r/pulls/1/reviews 2>&1",
+        "ls " + "a" * 150 + " 2>&1",
+        "ls " + "b " * 900 + "2>&1",
+    ],
+)
+def test_a_line_is_shown_whole(text: str) -> None:
+    """Once the last character of the first line was cut off: `2>&` for `2>&1`."""
+    lines = run("lint", "-v", text=text).stdout.splitlines()
+    shown = [line for line in lines if line.startswith("read  ")]
+    assert shown
+    assert all(line.endswith(text) for line in shown)
+
+
+def test_a_line_that_is_too_long_says_that_it_is_cut() -> None:
+    text = "ls " + "a" * 3000 + " > " + "b" * 30 + " 2>&1 " + "c" * 3000
+    head, carets = run("lint", text=text).stdout.splitlines()[:2]
+    assert "  ..." in head
+    assert head.endswith("c...")
+    assert len(head) < 2500
+    assert head[carets.index("^")] == ">"
+
+
+def test_many_facts_are_counted() -> None:
+    lines = run("lint", text="rm x\n" * 150).stdout.splitlines()
+    assert lines[-1].strip() == "... and 50 facts more"
+    assert len(run("lint", "--output-format", "json", text="rm x\n" * 150).json()["facts"]) == 150
+
+
+@pytest.mark.parametrize(
+    "text, caret",
+    [
+        ("echo 日本 > out", 10),
+        ("echo e\u0301e\u0301 > out", 8),
+        ("echo 🎉 > out", 8),
+        ("echo \u200b > out", 12),
+        ("echo \t > out", 8),
+        ("echo x\u00a0y > out", 12),
+    ],
+)
+def test_carets_stand_under_the_words(text: str, caret: int) -> None:
+    """Columns are those of a terminal: two for a wide character, none for a combining one, an escape as it is shown."""
+    first, second = run("lint", text=text).stdout.splitlines()[:2]
+    assert second.index("^") == first.index("echo") + caret
+    assert second.count("^") == 5
+
+
+def test_a_read_that_the_policy_refuses_says_so() -> None:
+    done = run("lint", "--policy", "strict", text="git status")
+    assert done.returncode == 1
+    assert "SG004" in done.stdout
+    assert done.stdout.endswith("a read that the policy 'strict' does not allow\n")
+
+
+def test_exit_zero(tmp_path: Path) -> None:
+    assert run("lint", "--exit-zero", text="rm x").returncode == 0
+    assert "SG201" in run("lint", "--exit-zero", text="rm x").stdout
+    assert run("lint", "--exit-zero", str(tmp_path / "none")).returncode == 2
+
+
+def test_a_file_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.sh"
+    bad.write_text("rm x")
+    for arguments in (("none\x1b.sh", str(bad)), (str(bad), "none\x1b.sh")):
+        done = run("lint", *arguments)
+        assert done.returncode == 2
+        assert "SG201" in done.stdout
+        assert done.stderr == "none\\x1b.sh: No such file or directory\n"
+
+
+def test_standard_input_may_have_a_name() -> None:
+    assert run("lint", "--stdin-filename", "a/b.sh", text="rm x").stdout.startswith(
+        "write  a/b.sh:1:1  rm x\n"
+    )
+    answer = run("lint", "--stdin-filename", "a.sh", "--output-format", "json", text="rm x").json()
+    assert answer["file"] == "a.sh"
+    assert run("lint", "--stdin-filename", "a\x1b[2J", text="rm x").stdout.startswith("write  a\\x1b[2J:1:1")
+
+
+@pytest.mark.parametrize(
+    "arguments, variables, colored",
+    [
+        ((), {}, False),
+        (("--color", "always"), {}, True),
+        (("--color", "always"), {"NO_COLOR": "1"}, True),
+        (("--color", "never"), {"FORCE_COLOR": "1"}, False),
+        ((), {"FORCE_COLOR": "1"}, True),
+        ((), {"FORCE_COLOR": "0"}, False),
+        ((), {"CLICOLOR_FORCE": "1"}, True),
+        ((), {"CLICOLOR_FORCE": "1", "NO_COLOR": "1"}, False),
+        ((), {"NO_COLOR": "", "FORCE_COLOR": "1"}, True),
+    ],
+)
+def test_colours(arguments: tuple[str, ...], variables: dict[str, str], colored: bool) -> None:
+    plain = run("lint", text="rm x").stdout
+    output = run("lint", *arguments, text="rm x", **variables).stdout
+    assert ("\x1b[" in output) == colored
+    if not colored:
+        assert output == plain
+
+
+def test_colours_follow_the_terminal() -> None:
+    pty = pytest.importorskip("pty", reason="a pseudo-terminal is wanted")
+    for variables, colored in (
+        ({"TERM": "xterm"}, True),
+        ({"TERM": "dumb"}, False),
+        ({"NO_COLOR": "1"}, False),
+    ):
+        main, other = pty.openpty()
+        environment = {
+            name: value
+            for name, value in os.environ.items()
+            if name not in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE")
+        }
+        done = subprocess.run(
+            [*SHELLGUARD, "lint"],
+            input=b"rm x",
+            stdout=other,
+            env={**environment, "TERM": "xterm", **variables},
+            timeout=60,
+            check=False,
+        )
+        os.close(other)
+        output = os.read(main, 65536)
+        os.close(main)
+        assert done.returncode == 1
+        assert (b"\x1b[" in output) == colored
+
+
+def test_no_rule_library_is_no_excuse(tmp_path: Path) -> None:
+    """With an empty folder of rules nothing is a read, and every answer still says by which rules it was judged."""
+    answer = run("lint", "--rules", str(tmp_path), "--output-format", "json", text="ls").json()
+    assert answer["verdict"] == "unknown"
+    assert answer["rules"]
+    assert answer["rules"] != run("lint", "--output-format", "json", text="ls").json()["rules"]
+
+
+@pytest.mark.parametrize(
+    "arguments, text",
+    [
+        (("lint", "--output-format", "json"), "ls"),
+        (("lint", "--output-format", "jsonl"), "rm x"),
+        (("lint", "--batch"), '{"command": "ls"}'),
+        (("lint", "--batch"), "no"),
+        (("explain", "--json"), "ls"),
+        (("parse", "--json"), "ls"),
+        (("parse", "--json"), "if"),
+        (("rule", "--json"), ""),
+        (("rule", "SG204", "--json"), ""),
+        (("--version", "--json"), ""),
+    ],
+)
+def test_every_answer_in_json_says_its_form_and_its_rules(arguments: tuple[str, ...], text: str) -> None:
+    done = run(*arguments, text=text)
+    answer = done.json()
+    assert answer["schema"] == 1
+    assert len(answer["rules"]) == 32
+    assert done.stdout.isascii()
+
+
+def test_json_escapes_what_a_terminal_acts_on() -> None:
+    hostile = "rm \x7f\x9b\x1b[2J\u202e\u2028\ud800"
+    for output_format in ("json", "jsonl", "sarif"):
+        output = run(
+            "lint", "--output-format", output_format, text=hostile.encode("utf-8", "surrogatepass")
+        ).stdout
+        assert output.rstrip("\n").isprintable()
+        assert output.isascii()

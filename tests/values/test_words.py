@@ -52,7 +52,8 @@ def shown(value: Value) -> str:
     if value.exact:
         return text or '""'
     shape = f"<{value.shape}>" if value.shape != Shape.NOTHING else ""
-    return f"{text}…{shape}{'*' if value.many else ''}"
+    number = "?" if value.optional else ""
+    return f"{text}…{shape}{number}{'*' if value.many else ''}"
 
 
 @pytest.mark.parametrize("line, setup, words, values", rows(), ids=lambda value: None)
