@@ -63,16 +63,15 @@ PRINTS = ("hash", "number", "absolute-path", "name", "under")
 ROLES = ("script", "variable", "exported", "constant", "name", "function", "alias", "directory")
 """What the text of a word is for the shell or for an embedded language (`as:`).
 
-`script`: a program in the `language` of the option, operand or spec. `variable`: `NAME` or `NAME=value`,
-which the command assigns. `exported`: the same, and the commands that follow see it. `constant`: the same, and it
-cannot be assigned again. `name`: a name of a
-variable that is only looked at (its subscript may still run code). `function`: a name of a function that is
-removed or exported. `alias`: `name=text`. `directory`: what the current directory becomes.
+`script`: a program in the `language` of the option, operand or spec. `variable`: `NAME` or `NAME=value`, which the
+command assigns. `exported`: the same, and the commands that follow see it. `constant`: the same, and it cannot be
+assigned again. `name`: a name of a variable that is only looked at (its subscript may still run code). `function`: a
+name of a function that is removed or exported. `alias`: `name=text`. `directory`: what the current directory becomes.
 
-Languages that the shipped rules name: `shell` (for the shell that reads the whole text), `bash` and `sh` (for a new one),
-`sed`, `awk`, `graphql` (a `key=value` word of `gh api`: what stands
-after `query=` is a document, a value of another key is none), `printf` (a format: the conversion `%n` assigns to
-the variable that an argument names), `arithmetic`, `zsh-arithmetic` (evaluated by zsh only). A language without a reader is `unknown`.
+Languages that the shipped rules name: `shell` (for the shell that reads the whole text), `bash` and `sh` (for a new
+one), `sed`, `awk`, `graphql` (a `key=value` word of `gh api`: what stands after `query=` is a document, a value of
+another key is none), `printf` (a format: the conversion `%n` assigns to the variable that an argument names),
+`arithmetic`, `zsh-arithmetic` (evaluated by zsh only). A language without a reader is `unknown`.
 """
 
 VERDICTS = ("read", "write", "unknown")

@@ -3,19 +3,28 @@
 
 from __future__ import annotations
 
+import random
 import shlex
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from shellguard.analysis.inquiry import Assumptions
 from shellguard.effects import Effect
 from shellguard.engine import classify
 from shellguard.errors import ShellSyntaxError
+from shellguard.rules.model import BrokenRule
+from shellguard.rules.shelf import Shelf
 from shellguard.syntax.nodes import Simple, Text
 from shellguard.syntax.parse import parse
-from shellguard.verdict import READ, UNKNOWN, WRITE
-from tests.analysis.texts import known_commands, mutated_texts, shell_tokens
+from shellguard.verdict import READ, UNKNOWN, WRITE, Verdict
+from tests.analysis.texts import EXAMPLES, known_commands, mutated_texts, shell_tokens
+
+if TYPE_CHECKING:
+    from shellguard.rules.model import Answer
 
 SEVERITY = {READ: 0, UNKNOWN: 1, WRITE: 1}  # of the two that are no reads, neither is milder
 
@@ -54,6 +63,17 @@ WRAPPINGS = (
     "! {}",
     "{} &",
     ": | {}",
+    "{} | cat",
+    "{} |& cat",
+    "{{ {}; }} 2>&1 | head",
+    "(cd src; {})",
+    "select i in a; do {}; done",
+    "for ((;;)); do {}; break; done",
+    "x[$({})]=1",
+    "cat <<< $({})",
+    "cat < <({})",
+    "echo ${{x#$({})}}",
+    "echo {{a,$({})}}",
     "a=([0]=$({}))",
     ": > /dev/null $({})",
     "case $({}) in esac",
@@ -65,7 +85,21 @@ def test_wrapping_a_command_loses_no_effect(command: str, wrapping: str) -> None
     assert effects(wrapping.format(command)) >= effects(command)
 
 
-@given(command=known_commands(), prefix=st.sampled_from(["env", "command", "exec", "nice", "timeout 5"]))
+PREFIXES = (
+    "env",
+    "env -i",
+    "command",
+    "exec",
+    "nice",
+    "nice -n 5",
+    "timeout 5",
+    "timeout -k 1 5",
+    "nohup",
+    "command -p",
+)
+
+
+@given(command=known_commands(), prefix=st.sampled_from(PREFIXES))
 def test_running_a_command_through_another_loses_no_effect(command: str, prefix: str) -> None:
     node = parse(command).statements[0].command
     assume(isinstance(node, Simple) and not node.assignments and node.words)
@@ -80,6 +114,9 @@ def test_a_shell_in_a_word_loses_no_effect(command: str) -> None:
     assume("\n" not in command)
     assert effects(f"bash -c {shlex.quote(command)}") >= effects(command)
     assert effects(f"eval {shlex.quote(command)}") >= effects(command)
+    assert effects(f"sh -c {shlex.quote(command)}") >= effects(command)
+    assert effects(f"trap {shlex.quote(command)} EXIT") >= effects(command)
+    assert effects(f"find . -exec sh -c {shlex.quote(command)} \\;") >= effects(command)
 
 
 def plain_words(text: str) -> list[tuple[int, int, str]]:
@@ -99,7 +136,7 @@ def plain_words(text: str) -> list[tuple[int, int, str]]:
 @given(
     command=known_commands(),
     pick=st.integers(0, 20),
-    style=st.sampled_from(["'{}'", '"{}"', "{}''", "$'{}'"]),
+    style=st.sampled_from(["'{}'", '"{}"', "{}''", "$'{}'", '""{}', "\\{}", '$"{}"', "\\\n{}"]),
 )
 def test_quoting_a_literal_word_changes_nothing(command: str, pick: int, style: str) -> None:
     words = plain_words(command)
@@ -139,6 +176,71 @@ def test_an_unlisted_option_is_never_milder(command: str, pick: int, option: str
 def test_a_redirection_is_never_overlooked(command: str, target: str) -> None:
     assume("\n" not in command and "#" not in command)
     assert classify(f"{command} {target}").kind == WRITE
+
+
+EVERY = st.sampled_from(sorted(text for _, text in EXAMPLES))
+
+
+@given(text=EVERY, shell=st.sampled_from(["bash", "sh", "zsh"]))
+def test_a_read_for_any_shell_is_one_for_each(text: str, shell: str) -> None:
+    if classify(text, assumptions=Assumptions("any")).read_only:
+        assert classify(text, assumptions=Assumptions(shell)).read_only
+
+
+@given(text=EVERY, shell=st.sampled_from(["bash", "any"]))
+def test_what_is_taken_for_granted_only_makes_milder(text: str, shell: str) -> None:
+    strict = Assumptions(shell, trust="words")
+    assert SEVERITY[classify(text, assumptions=strict).kind] >= SEVERITY[judged(text, shell).kind]
+    milder = Assumptions(shell, unknown_words="operand")
+    assert SEVERITY[classify(text, assumptions=milder).kind] <= SEVERITY[judged(text, shell).kind]
+
+
+def judged(text: str, shell: str) -> Verdict:
+    return classify(text, assumptions=Assumptions(shell))
+
+
+class Only:
+    """The shipped rules of the commands that were asked for once; any other would fail to load now."""
+
+    def __init__(self, names: set[str] | None = None) -> None:
+        self.names, self.asked = names, set[str]()
+        self.variables, self.paths = Shelf.default().variables, Shelf.default().paths
+
+    def get(self, name: str) -> Answer:
+        self.asked.add(name)
+        if self.names is not None and name not in self.names:
+            return BrokenRule(name, "rules/other.yaml", 1, "this rule must not be asked for")
+        return Shelf.default().get(name)
+
+
+@given(a=EVERY, b=EVERY, join=st.sampled_from(["; ", " | ", "\n"]))
+def test_rules_of_other_commands_do_not_matter(a: str, b: str, join: str) -> None:
+    """A verdict comes from the rules that were asked for, and those are the same when all others are broken."""
+    text = a + join + b
+    first = Only()
+    verdict = classify(text, shelf=first)
+    assert all(
+        name in text.replace("\\", "").replace("'", "").replace('"', "") for name in spelled(first.asked)
+    )
+    assert classify(text, shelf=Only(first.asked)) == verdict
+
+
+def test_eight_threads_get_equal_verdicts() -> None:
+    texts = [text for _, text in EXAMPLES][::3]
+    shelf = Shelf()
+    expected = [classify(text, shelf=shelf) for text in texts]
+    fresh = Shelf()
+
+    def run(seed: int) -> bool:
+        order = list(range(len(texts)))
+        random.Random(seed).shuffle(order)
+        return all(
+            classify(texts[index]) == expected[index] == classify(texts[index], shelf=fresh)
+            for index in order
+        )
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(run, range(8)))
 
 
 @given(st.text())

@@ -288,7 +288,9 @@ class _Tokens:
             cursor.skip_blanks()
             end = cursor.pos + len(option)
             if cursor.text[cursor.pos] == "-" and "\\\n" in cursor.text[cursor.pos : end + 2]:
-                raise cursor.error("a line continuation in an option of `time` is not modelled", cursor.pos, end)
+                raise cursor.error(
+                    "a line continuation in an option of `time` is not modelled", cursor.pos, end
+                )
             if cursor.text.startswith(option, cursor.pos) and cursor.ends_word(end):
                 cursor.pos = end
                 posix = True
