@@ -5,8 +5,9 @@
 
 Each subject runs in a process of its own (bashlex is under the GPL, and one subject must not warm up
 another), gets the same commands, and tells for each whether it accepts it and the shortest of some runs. The
-table compares over the commands that all subjects accept. A further subject (`classify`, for one) is a
-further line in SUBJECTS.
+table compares over the commands that all subjects accept. A further subject is a further line in SUBJECTS.
+
+At the end stands what one verdict costs a new process with a library of 25 rule files and with one of 700.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,6 +32,10 @@ from tools.corpora import corpora_folder, read_corpus, sample
 ROOT = Path(__file__).resolve().parents[1]
 
 WANTED_RATIO = 8.0
+WANTED_CLASSIFY_RATIO = 4.0
+WANTED_CLASSIFY_P99_US = 2_000.0
+LIBRARIES = (25, 700)
+WANTED_LIBRARY_RATIO = 1.1
 WANTED_IMPORT_MS = 25.0
 WANTED_MEMORY_MB = 8.0
 
@@ -43,6 +49,19 @@ def _ours() -> Callable[[str], bool]:
             parse(text)
         except ShellSyntaxError:
             return False
+        return True
+
+    return call
+
+
+def _classify() -> Callable[[str], bool]:
+    from shellguard.engine import classify
+    from shellguard.rules.shelf import Shelf
+
+    shelf = Shelf.default()  # named, so that no verdict is remembered
+
+    def call(text: str) -> bool:
+        classify(text, shelf=shelf)
         return True
 
     return call
@@ -89,6 +108,7 @@ class Subject:
 
 SUBJECTS = (
     Subject("shellguard parse", ("shellguard",), "import shellguard.syntax.parse", _ours),
+    Subject("shellguard classify", ("shellguard",), "import shellguard.engine", _classify),
     Subject("bashlex", ("bashlex",), "import bashlex", _bashlex),
     Subject(
         "tree-sitter-bash",
@@ -215,6 +235,7 @@ def main() -> int:
         else:
             measured[subject.name] = measure(subject, texts, args.runs, bare, args.imports)
     met = report(measured, texts, bare)
+    met = report_libraries(args.imports) and met
     return 1 if args.check and not met else 0
 
 
@@ -251,10 +272,53 @@ def report(measured: dict[str, Measured], texts: list[str], bare: tuple[float, f
         wishes.append(
             (f"at least {WANTED_RATIO:.0f} times faster than bashlex: {ratio:.1f}", ratio >= WANTED_RATIO)
         )
+    verdict = figures["shellguard classify"]
+    ratio = verdict[0] / figures[BASELINE][0]
+    wishes.append(
+        (f"classify at most 4 times the parse (median): {ratio:.1f}", ratio <= WANTED_CLASSIFY_RATIO)
+    )
+    wishes.append((f"classify below 2 ms (p99): {verdict[1]:.0f} us", verdict[1] < WANTED_CLASSIFY_P99_US))
     print()
     for wish, met in wishes:
         print(f"{'yes' if met else 'NO '}  {wish}")
     return all(met for _, met in wishes)
+
+
+def report_libraries(starts: int) -> bool:
+    """Prints what a new process spends on one verdict with compiled libraries of two sizes; whether it is the same."""
+    costs = []
+    with tempfile.TemporaryDirectory() as scratch:
+        for count in LIBRARIES:
+            folder = Path(scratch, str(count), "rules")
+            compiled = _library(folder, count)
+            statement = (
+                "from shellguard.engine import classify; from shellguard.rules.shelf import Shelf; "
+                "from shellguard.rules.compiled import Compiled; "
+                f"shelf = Shelf(folder={str(folder)!r}, compiled=Compiled({str(compiled)!r})); "
+                "assert classify('tool7 -l x | tool9', shelf=shelf).read_only"
+            )
+            costs.append(import_cost(statement, starts)[0])
+    ratio = costs[1] / costs[0]
+    print(f"\none verdict in a new process: {costs[0]:.1f} ms CPU with {LIBRARIES[0]} rule files, ", end="")
+    print(f"{costs[1]:.1f} with {LIBRARIES[1]}, ratio {ratio:.2f}")
+    return ratio <= WANTED_LIBRARY_RATIO
+
+
+def _library(folder: Path, count: int) -> Path:
+    """A folder of `count` rule files, each a copy of that of `ls` under another name, compiled; the compiled file."""
+    from shellguard.rules.cache import compile_rules
+    from shellguard.rules.shelf import Shelf
+
+    folder.mkdir(parents=True)
+    lines = (ROOT / "rules" / "coreutils" / "ls.yaml").read_text("utf-8").split("\n")
+    body = "\n".join(line for line in lines if not line.startswith(("command:", "aliases:")))
+    for index in range(count):
+        (folder / f"tool{index}.yaml").write_text(f"command: tool{index}\n{body}", "utf-8")
+    for name in ("_env.yaml", "_paths.yaml", "_policies.yaml"):
+        (folder / name).write_bytes((ROOT / "rules" / name).read_bytes())
+    compiled = folder.parent / "compiled.rules"
+    compiled.write_bytes(compile_rules(Shelf(folder=str(folder))))
+    return compiled
 
 
 if __name__ == "__main__":

