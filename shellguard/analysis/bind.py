@@ -39,12 +39,14 @@ class Bound:
 
     `uses` are the options in order, `operands` the words that are none. `inner` is what `runs` takes of them.
     `loose`: some word may be any option of this level, so that each later word may also be an operand (`doubtful`),
-    and nobody knows which options are given. `many`: some operand stands for any number of words. `any_subcommand`:
-    the word that names the subcommand is not known. `span` is that of all words of the level.
+    and nobody knows which options are given: `given` are those that may be, `certain` those in front of that word.
+    `many`: some operand stands for any number of words. `any_subcommand`: the word that names the subcommand is not
+    known. `span` is that of all words of the level.
     """
 
     __slots__ = (
         "any_subcommand",
+        "certain",
         "doubtful",
         "given",
         "loose",
@@ -60,6 +62,7 @@ class Bound:
         self.spec, self.span = spec, span
         self.uses: list[Use] = []
         self.given: set[str] = set()
+        self.certain: set[str] = set()
         self.operands: list[Value] = []
         self.doubtful: list[Value] = []
         self.problems: list[Problem] = []
@@ -69,6 +72,8 @@ class Bound:
         """One option more."""
         self.uses.append(Use(option, span, values))
         self.given.add(option.names[0])
+        if not self.loose:  # else the word may be a value, or stand behind `--`
+            self.certain.add(option.names[0])
 
     @property
     def minimum(self) -> int:
@@ -399,10 +404,9 @@ class _Binder:
 
 def exists(slot: Operand, bound: Bound) -> bool | None:
     """Whether there is such a slot in this call; None when that depends on a word nobody can see."""
-    absent = not slot.absent_with.isdisjoint(bound.given)
-    present = not slot.present_with or not slot.present_with.isdisjoint(bound.given)
-    if absent:
-        return None if bound.loose and not slot.absent_with else False
+    if not slot.absent_with.isdisjoint(bound.certain):
+        return False
+    present = not slot.present_with or not slot.present_with.isdisjoint(bound.certain)
     if bound.loose and (slot.absent_with or not present):
         return None
     return present
@@ -413,7 +417,12 @@ def slots_of(bound: Bound) -> list[tuple[Value, tuple[Operand, ...]]]:
 
     The operands come first, in order, then the words that are perhaps operands.
     """
+    if not bound.operands and not bound.doubtful:
+        return []
     slots = [(slot, exists(slot, bound)) for slot in bound.spec.operands]
+    if len(slots) == 1 and slots[0][1] and slots[0][0].many:  # most tools: any number of files
+        only = (slots[0][0],)
+        return [(value, only) for value in (*bound.operands, *bound.doubtful)]
     present = [slot for slot, there in slots if there is not False]
     operands = bound.operands
     certain = not bound.loose and all(there is not None for _, there in slots)

@@ -88,7 +88,7 @@ def _count(case: Case, bound: Bound) -> bool | None:
 
 
 def _any_of(names: frozenset[str] | None, bound: Bound) -> bool | None:
-    if names is None or not names.isdisjoint(bound.given):
+    if names is None or not names.isdisjoint(bound.certain):
         return True
     return None if bound.loose else False
 
@@ -96,7 +96,7 @@ def _any_of(names: frozenset[str] | None, bound: Bound) -> bool | None:
 def _none_of(names: frozenset[str] | None, bound: Bound) -> bool | None:
     if names is None:
         return True
-    if not names.isdisjoint(bound.given):
+    if not names.isdisjoint(bound.certain):
         return False
     return None if bound.loose else True
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from shellguard.analysis.arithmetic import arithmetic_text
-from shellguard.analysis.dialects import regular_expression
+from shellguard.analysis.dialects import refused, regular_expression
 from shellguard.analysis.variables import look_at_name
 from shellguard.analysis.words import visit, visit_pattern
 from shellguard.effects import Effect, Kind
@@ -51,7 +51,10 @@ def condition(node: Condition, scope: Scope, inquiry: Inquiry) -> None:
                 elif operator == ">" and inquiry.assumptions.has_posix:
                     because = "a shell without [[ ]] writes to the file behind >"
                     inquiry.add(Effect.WRITES, current.span, because, kind=Kind.DIALECT)
-            case CondNot(inner) | CondGroup(inner):
+            case CondGroup(inner):
+                refused(current.span, "this", inquiry)
+                pending.append(inner)
+            case CondNot(inner):
                 pending.append(inner)
             case CondAndOr(_, left, right):
                 if inquiry.assumptions.has_posix and isinstance(right, CondWord | CondBinary):

@@ -7,7 +7,7 @@ What depends on the parse stands where the node is judged; here are the question
 from __future__ import annotations
 
 from shellguard.effects import Kind
-from shellguard.syntax.nodes import AndOr, Glob, Pipeline, Redirect, Simple, Text
+from shellguard.syntax.nodes import AndOr, Binary, Glob, Pipeline, Redirect, Simple, Text, Variable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,6 +60,12 @@ def assigned_name(name: str, span: Span, inquiry: Inquiry) -> None:
         inquiry.unknown(span, f"{name} changes in zsh what later words mean", Kind.DIALECT)
 
 
+def refused(span: Span, what: str, inquiry: Inquiry) -> None:
+    """Judges a construct that a POSIX shell refuses: nothing runs there, so it is no text for any shell."""
+    if inquiry.assumptions.has_posix:
+        inquiry.unknown(span, f"a shell of POSIX refuses {what}", Kind.DIALECT)
+
+
 def cut_by_ampersand(node: Statement) -> bool:
     """Whether a POSIX shell reads `&>` here: the list before it is run in the background, and `>` stands alone."""
     for each in node.redirections:
@@ -103,7 +109,8 @@ def regular_expression(word: Word, inquiry: Inquiry) -> None:
     for part in word.parts:
         for char in part.text if isinstance(part, Text | Glob) else "":
             if char == "(":
-                return  # refused by such a shell
+                refused(word.span, "this", inquiry)
+                return
             if char in "|&;<>":
                 inquiry.unknown(
                     word.span, "a shell without [[ ]] takes a part of this for a command", Kind.DIALECT
@@ -121,6 +128,21 @@ def subscript_in_zsh(part: Param, following: tuple[WordPart, ...], inquiry: Inqu
     inside = text[1:].partition("]")[0]
     if not _HARMLESS.issuperset(inside):
         inquiry.unknown(part.span, f"zsh evaluates the subscript behind ${part.name}", Kind.DIALECT)
+
+
+def modifier_in_zsh(part: Param, inquiry: Inquiry) -> None:
+    """Judges `${x:name}`: in zsh a letter behind the colon is a modifier, not the name of an offset."""
+    offset = part.arguments[0]
+    while isinstance(offset, Binary):
+        offset = offset.left
+    if isinstance(offset, Variable):
+        inquiry.unknown(part.span, f"zsh takes :{offset.name} for a modifier", Kind.DIALECT)
+
+
+def equals_in_zsh(part: WordPart, inquiry: Inquiry) -> None:
+    """Judges a word `=name`: zsh puts the path of the command there, and refuses the text where there is none."""
+    if type(part) is Text and part.text[:1] == "=" and part.text not in ("=", "=="):
+        inquiry.unknown(part.span, f"zsh puts the path of a command in place of {part.text!r}", Kind.DIALECT)
 
 
 _HARMLESS = frozenset("0123456789,-+*@ ")

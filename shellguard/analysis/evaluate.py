@@ -94,6 +94,8 @@ def _base_facts(call: Call, base: list[Possible], inquiry: Inquiry) -> None:
 
 
 def _marks(spec: Spec) -> tuple[str, ...]:
+    if not (spec.marks or spec.touches or spec.runs_config):
+        return ()
     marks = [*sorted(spec.marks), *(f"touches:{place}" for place in sorted(spec.touches))]
     if spec.runs_config is not None:
         marks.append(f"config:{spec.runs_config}")
@@ -103,8 +105,14 @@ def _marks(spec: Spec) -> tuple[str, ...]:
 _ORDER = (Effect.READS, Effect.WRITES, Effect.EXECUTES, Effect.NETWORK, Effect.WAITS, Effect.UNKNOWN)
 
 
-def _ordered(effects: frozenset[str]) -> list[str]:
-    return [effect for effect in _ORDER if effect in effects]
+_rows: dict[frozenset[str], tuple[str, ...]] = {}  # there are 64 sets of effects
+
+
+def _ordered(effects: frozenset[str]) -> tuple[str, ...]:
+    row = _rows.get(effects)
+    if row is None:
+        row = _rows[effects] = tuple(effect for effect in _ORDER if effect in effects)
+    return row
 
 
 def _problem_facts(call: Call, level: Bound, inquiry: Inquiry) -> None:
@@ -150,6 +158,8 @@ def _option_facts(call: Call, level: Bound, scope: Scope, inquiry: Inquiry) -> N
 
 def _use_facts(call: Call, spec: Spec, use: Use, scope: Scope, inquiry: Inquiry) -> None:
     option = use.option
+    if option.harmless:
+        return
     source = call.ref(spec, option.line, f"options.{option.name}")
     because = f"`{spec.name}` with {option.name}"
     if not use.values:
@@ -199,6 +209,8 @@ def _operand_facts(call: Call, scope: Scope, inquiry: Inquiry) -> None:
                 call.ref(spec, spec.line, "operands"),
             )
         for slot in slots:
+            if not (slot.effects or slot.role or slot.program):
+                continue
             source = call.ref(spec, slot.line, f"operands.{slot.name}")
             because = f"{slot.name} of `{spec.name}`"
             same_shell = bool(spec.changes)
@@ -259,7 +271,7 @@ def _word_facts(
     same_shell: bool,
 ) -> None:
     """What one word does as the value of an option or in a slot: its effects, its credentials, the program it is."""
-    if certainly(place.only, value):
+    if place.only and certainly(place.only, value):
         return
     if not place.matching or _may_match(place.matching, value):
         for effect in _ordered(place.effects):

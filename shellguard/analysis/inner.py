@@ -37,7 +37,7 @@ def inner_commands(call: Call, scope: Scope, inquiry: Inquiry, settings: tuple[S
 def _runs(runs: Runs, call: Call, scope: Scope, inquiry: Inquiry, settings: tuple[Setting, ...]) -> None:
     bound = call.leaf
     source = call.ref(bound.spec, runs.line, "runs")
-    if not runs.absent_with.isdisjoint(bound.given):
+    if not runs.absent_with.isdisjoint(bound.certain):
         return
     if bound.loose and any(value.many for value in bound.operands):
         because = f"where the command of `{bound.spec.name}` begins cannot be told"

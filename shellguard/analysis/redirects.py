@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from shellguard.analysis.dialects import numbered_by_name
+from shellguard.analysis.dialects import numbered_by_name, refused
 from shellguard.analysis.paths import marks_of, sensitive
 from shellguard.analysis.variables import assign
 from shellguard.analysis.words import visit
@@ -43,6 +43,7 @@ def redirection(node: Redirection, scope: Scope, inquiry: Inquiry) -> None:
         case HereDoc(_, _, _, _, body):
             visit(body, scope, inquiry)
         case HereString(_, word):
+            refused(node.span, "<<<", inquiry)
             visit(word, scope, inquiry)
         case Redirect():
             visit(node.target, scope, inquiry)

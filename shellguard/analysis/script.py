@@ -10,12 +10,12 @@ from __future__ import annotations
 from shellguard.analysis.arithmetic import arithmetic
 from shellguard.analysis.assigned import assigned_in
 from shellguard.analysis.conditions import condition
-from shellguard.analysis.dialects import cut_by_ampersand, may_have_keyword, redirected_words
+from shellguard.analysis.dialects import cut_by_ampersand, may_have_keyword, redirected_words, refused
 from shellguard.analysis.functions import define
 from shellguard.analysis.inquiry import Assumptions, Inquiry, Judges, Limits
 from shellguard.analysis.redirects import leaves_output, redirection
 from shellguard.analysis.simple import command, simple
-from shellguard.analysis.variables import assign
+from shellguard.analysis.variables import assign, is_name
 from shellguard.analysis.words import visit
 from shellguard.effects import Effect, Kind
 from shellguard.errors import assert_never
@@ -111,6 +111,7 @@ def _command(node: Command, scope: Scope, inquiry: Inquiry) -> Value | None:
         case ForWords(name, words, body) | Select(name, words, body):
             _for_words(node, name, words, body, scope, inquiry)
         case ForArith():
+            refused(node.span, "for ((", inquiry)
             if node.first is not None:
                 arithmetic(node.first, scope, inquiry)
             _repeat(node, scope, inquiry, lambda inner: _for_arith(node, inner, inquiry))
@@ -118,7 +119,10 @@ def _command(node: Command, scope: Scope, inquiry: Inquiry) -> Value | None:
             _case(node, scope, inquiry)
         case Function(name, body):
             define(name, body, scope, inquiry)
+            if not is_name(name):
+                refused(node.span, f"a function of the name {name!r}", inquiry)
             if inquiry.assumptions.has_posix and may_have_keyword(node):
+                refused(node.span, "function", inquiry)
                 layer = scope.layer()
                 statement(body, layer, inquiry)
                 scope.merge(layer)
@@ -147,6 +151,8 @@ def _pipeline(node: Pipeline, scope: Scope, inquiry: Inquiry) -> Value | None:
     """Every part is a subshell of its own, but the last may be this shell (zsh, `lastpipe`)."""
     output: Value | None = None
     last = scope
+    if any(node.pipes_stderr):
+        refused(node.span, "|&", inquiry)
     for index, part in enumerate(node.parts):
         last = scope.layer()
         fed = inquiry if index == 0 else inquiry.inside(None, fed=output)
@@ -215,6 +221,8 @@ def _case(node: Case, scope: Scope, inquiry: Inquiry) -> None:
             branch.merge(falls_from)
         script(arm.body, branch, inquiry)
         branches.append(branch)
+        if arm.terminator != ";;":
+            refused(arm.span, arm.terminator, inquiry)
         falls_from = branch if arm.terminator != ";;" else None
     scope.merge(*branches)
 
@@ -241,6 +249,7 @@ def _for_words(
             found += without_extensions(words, scope)
         choices = _loop_values(tuple(found), node.span)
     if type(node) is Select:
+        refused(node.span, "select", inquiry)
         inquiry.add(Effect.WAITS, node.span, "select waits for an answer on standard input")
         choices = (*choices, Value("", node.span))
         assign("REPLY", unknown(node.span), node.span, scope, inquiry)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from shellguard.analysis.embedded import NEW_SHELL
-from shellguard.analysis.variables import assign_word, look_at_name
+from shellguard.analysis.variables import assign_word, look_at_name, variable_in_fish
 from shellguard.effects import Kind
 
 TYPE_CHECKING = False
@@ -50,6 +50,8 @@ def change_state(call: Call, scope: Scope, inquiry: Inquiry, settings: tuple[Set
             scope.positional = None  # what it changes has no name: `shift`
     if "options" in changes and call.leaf.operands:
         scope.positional = None  # `set -- a b`
+        if inquiry.assumptions.shell == "any" and call.leaf.operands[0].exact:  # fish sets the variable a
+            variable_in_fish(call.leaf.operands[0].text, call.span, scope, inquiry)
 
 
 def _words_with_roles(call: Call) -> list[tuple[str, Value]]:

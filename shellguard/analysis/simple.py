@@ -194,6 +194,7 @@ def command(
                 setting
             ) in settings:  # a builtin sees them, a subscript may read them; they do not stay (no history)
                 layer.variables[setting.name] = setting.as_variable()
+                layer.names.add(setting.name)
             output = _tool(words, layer, inquiry, settings)
             scope.merge(layer)
         elif definition is None:

@@ -135,14 +135,17 @@ def environment_facts(
     The rule's own list is asked first, then the common one. A name in neither changes nothing where the rule says
     that its list is complete, and is unknown elsewhere.
     """
+    if not (settings or scope.names or scope.exported):
+        return  # the text has set nothing
     given = {setting.name: setting for setting in settings}
     if not inquiry.step(settings[0].span if settings else (0, 0), len(scope.exported)):
         return
     for name, span in scope.exported.items():
         if name not in given:
             given[name] = Setting(name, scope.value(name, span), span)
-    for name, entry in spec.variables.exact.items():
-        if entry.effects and name not in given:
+    exact = spec.variables.exact
+    for name in [name for name in scope.names if name in exact]:
+        if exact[name].effects and name not in given:
             variable = scope.variable(name)
             if variable is not None:  # not exported by the text, but perhaps before it
                 given[name] = Setting(name, scope.value(name, variable.span), variable.span)
@@ -175,6 +178,12 @@ def handed_on(settings: tuple[Setting, ...], scope: Scope, inquiry: Inquiry) -> 
     """Judges `name=value` in front of something that no rule speaks of: only what is dangerous for any command."""
     for setting in settings:
         _judge(setting.name, setting.value, setting.span, scope, inquiry)
+
+
+def variable_in_fish(name: str, span: Span, scope: Scope, inquiry: Inquiry) -> None:
+    """Judges a word that fish takes for the name of a variable which it sets. In bash it is none."""
+    if inquiry.shelf.variables.get(name) is not None:
+        _judge(name, unknown(span), span, scope, inquiry)
 
 
 def look_at_name(value: Value, scope: Scope, inquiry: Inquiry) -> None:

@@ -8,7 +8,7 @@ output in the scope, where `visit` has put it.
 from __future__ import annotations
 
 from shellguard.analysis.arithmetic import arithmetic, arithmetic_text
-from shellguard.analysis.dialects import subscript_in_zsh
+from shellguard.analysis.dialects import equals_in_zsh, modifier_in_zsh, refused, subscript_in_zsh
 from shellguard.analysis.variables import assign_perhaps
 from shellguard.effects import Kind
 from shellguard.errors import assert_never
@@ -46,6 +46,8 @@ def visit(word: Word, scope: Scope, inquiry: Inquiry) -> None:
         if type(part) is not Text:
             _part(part, scope, inquiry)
     if scope.has_zsh:
+        if word.parts:
+            equals_in_zsh(word.parts[0], inquiry)
         _visit_for_zsh(word.parts, inquiry)
 
 
@@ -54,14 +56,18 @@ def _visit_for_zsh(parts: tuple[WordPart, ...], inquiry: Inquiry) -> None:
     for index, part in enumerate(parts):
         if type(part) is Double:
             _visit_for_zsh(part.parts, inquiry)
-        elif type(part) is Param and goes_on_in_zsh(part, parts[index + 1 : index + 2]) == "[":
-            subscript_in_zsh(part, parts[index + 1 :], inquiry)
+        elif type(part) is Param:
+            if goes_on_in_zsh(part, parts[index + 1 : index + 2]) == "[":
+                subscript_in_zsh(part, parts[index + 1 :], inquiry)
+            if part.operator == ":":
+                modifier_in_zsh(part, inquiry)
 
 
 def visit_pattern(word: Word, scope: Scope, inquiry: Inquiry) -> None:
     """Judges a pattern of `[[ == ]]`, where extended globs are always on."""
     for part in word.parts:
         if type(part) is ExtGlob:
+            refused(part.span, "an extended pattern", inquiry)
             for arm in part.arms:
                 visit_pattern(arm, scope, inquiry)
         elif type(part) is not Text:
@@ -70,6 +76,7 @@ def visit_pattern(word: Word, scope: Scope, inquiry: Inquiry) -> None:
 
 def visit_array(array: Array, scope: Scope, inquiry: Inquiry) -> None:
     """Judges the elements of `name=(...)`."""
+    refused(array.span, "an array", inquiry)
     for element in array.elements:
         if element.index is not None:
             visit(element.index, scope, inquiry)
@@ -95,6 +102,7 @@ def _part(part: WordPart, scope: Scope, inquiry: Inquiry) -> None:
         case CommandSub():
             _command_substitution(part, scope, inquiry)
         case ProcessSub(script):
+            refused(part.span, "a process substitution", inquiry)
             inquiry.inside(None).script(script, scope.layer())
         case ArithSub(expression):
             if expression is not None:
@@ -153,6 +161,11 @@ _HARMLESS = frozenset(
 """Operators that only make another text of the value. `@P` reads it as a prompt, which may run commands."""
 
 
+_NOT_IN_ZSH = frozenset(
+    {"^", "^^", ",", ",,", "~", "~~", "@Q", "@E", "@A", "@K", "@a", "@k", "@u", "@U", "@L"}
+)
+
+
 def _parameter(part: Param, scope: Scope, inquiry: Inquiry) -> None:
     if part.index is not None:
         visit(part.index, scope, inquiry)
@@ -168,6 +181,8 @@ def _parameter(part: Param, scope: Scope, inquiry: Inquiry) -> None:
         assert isinstance(word, Word)
         if part.index is not None or not certainly_set(scope.value(part.name, part.span)):
             assign_perhaps(part.name, single(word, scope), part.span, scope, inquiry)
+    elif operator in _NOT_IN_ZSH and scope.has_zsh:
+        inquiry.unknown(part.span, f"zsh refuses ${{{part.name}{operator}}}", Kind.DIALECT)
     elif operator not in _HARMLESS:
         inquiry.unknown(part.span, f"${{{part.name}{operator}}} may run what the value says", Kind.EVALUATED)
     if part.prefix == "!" and not operator.startswith("names") and not _lists_keys(part):

@@ -717,7 +717,10 @@ class CredentialPaths(Record):
     `replaces`: what it takes back it takes back from the shipped list too (`overlay.py`).
     """
 
-    __slots__ = ("_exact", "_names", "_places", "line", "not_sensitive", "path", "replaces", "sensitive")
+    __slots__ = (
+        *("_exact", "_firsts", "_lasts", "_others", "_places"),
+        *("line", "not_sensitive", "path", "replaces", "sensitive"),
+    )
     __match_args__ = ("path", "sensitive", "not_sensitive", "replaces", "line")
 
     def __init__(
@@ -733,7 +736,20 @@ class CredentialPaths(Record):
         self.replaces = replaces
         self._exact = {pattern.text: line for pattern, line in sensitive if "*" not in pattern.text}
         shapes = [(pattern, line) for pattern, line in sensitive if "*" in pattern.text]
-        self._names = [(pattern, line) for pattern, line in shapes if "/" not in pattern.text]
+        names = [(pattern, line) for pattern, line in shapes if "/" not in pattern.text]
+        self._firsts: dict[
+            str, list[tuple[Pattern, int]]
+        ] = {}  # by the first character, where it is a literal one
+        self._lasts: dict[str, list[tuple[Pattern, int]]] = {}  # else by the last
+        self._others: list[tuple[Pattern, int]] = []
+        for pattern, line in names:
+            text = pattern.text
+            if text[0] not in "*<":
+                self._firsts.setdefault(text[0], []).append((pattern, line))
+            elif text[-1] not in "*>":
+                self._lasts.setdefault(text[-1], []).append((pattern, line))
+            else:
+                self._others.append((pattern, line))
         self._places = [
             (pattern.text.partition("*")[0], pattern, line) for pattern, line in shapes if "/" in pattern.text
         ]
@@ -758,7 +774,8 @@ class CredentialPaths(Record):
         return any(pattern.matches(_last_of(name)) for pattern in self.not_sensitive)
 
     def _line(self, name: str, last: str) -> int | None:
-        lines = [line for pattern, line in self._names if pattern.matches(last)]
+        names = (*self._firsts.get(last[:1], ()), *self._lasts.get(last[-1:], ()), *self._others)
+        lines = [line for pattern, line in names if pattern.matches(last)]
         if last in self._exact:
             lines.append(self._exact[last])
         if "/" in name:

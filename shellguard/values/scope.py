@@ -59,8 +59,8 @@ class Scope:
     `positional` are `$1` and on, None where nothing is known of them. `pinned` holds, while one command is judged,
     the one value that each of its variables with several choices has this time, and `branching` names those that
     were asked for. `printed` is what is known of the output of a substitution. `exported` and `aliases` are the
-    names that the text hands to later commands and gives another meaning; `arrays` may be arrays, of `constants` the
-    shell may refuse to change the value. All these hold for all layers.
+    names that the text hands to later commands and gives another meaning; `names` are all variables that it has set,
+    `arrays` may be arrays, of `constants` the shell may refuse to change the value. All these hold for all layers.
 
     `shell` is that of `Assumptions`: `has_zsh` says whether zsh may read the text. `unseen`: the text runs at another
     time in a shell that has gone on, so that any variable may be anything.
@@ -75,6 +75,7 @@ class Scope:
         "functions",
         "has_zsh",
         "history",
+        "names",
         "parent",
         "pinned",
         "positional",
@@ -102,17 +103,18 @@ class Scope:
         self.pinned: dict[str, Value]
         self.branching: dict[str, None]
         self.printed: dict[int, tuple[CommandSub, Value]]
+        self.names: set[str]
         self.arrays: set[str]
         self.constants: set[str]
         if parent is None:
             self.aliases, self.exported, self.pinned, self.branching, self.printed = {}, {}, {}, {}, {}
-            self.arrays, self.constants = set(), set()
+            self.names, self.arrays, self.constants = set(), set(), set()
             self.shell, self.unseen = shell, unseen
             self.has_zsh = shell in ("zsh", "any")
         else:  # one text, one table: an alias of a subshell is kept, which errs on the strict side
             self.aliases, self.exported, self.pinned = parent.aliases, parent.exported, parent.pinned
             self.branching, self.printed = parent.branching, parent.printed
-            self.arrays, self.constants = parent.arrays, parent.constants
+            self.names, self.arrays, self.constants = parent.names, parent.arrays, parent.constants
             self.shell, self.unseen, self.has_zsh = parent.shell, parent.unseen, parent.has_zsh
 
     def layer(self) -> Scope:
@@ -150,6 +152,7 @@ class Scope:
 
     def set(self, name: str, variable: Variable) -> None:
         """From here on the variable is this; one that the shell itself sets may be something else at any time."""
+        self.names.add(name)
         if variable.elements is not None:
             self.arrays.add(name)
         if name in self.constants:

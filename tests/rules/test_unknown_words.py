@@ -26,6 +26,7 @@ HARMLESS = {
     ("paste", "-o"): "refused by paste",
     ("zgrep", "-r"): "refused by zgrep",
     ("zipinfo", "-y"): "refused by zipinfo",
+    ("zcat", "-S"): "names a suffix",
     ("pgrep", "--signal"): "only pkill sends signals",
     ("jq", "-i"): "refused by jq",
     ("git", "-F"): "reads the file",
@@ -43,7 +44,8 @@ def lines() -> list[object]:
             for fact in classify(example.text).facts:
                 start, end = fact.span
                 word = example.text[start:end]
-                if fact.kind != Kind.NO_OPTION or "frob" in word or word in NO_SUCH_OPTION:
+                own = fact.source is not None and fact.source.path == rule.path
+                if not own or fact.kind != Kind.NO_OPTION or "frob" in word or word in NO_SUCH_OPTION:
                     continue
                 if (rule.command, word) not in HARMLESS:
                     text = f'{example.text[:start]}"$x"{example.text[end:]}'
