@@ -185,4 +185,4 @@ class Fact:
         return all(getattr(self, name) == getattr(other, name) for name in self.__match_args__)
 
     def __hash__(self) -> int:
-        return hash((self.effect, self.span, self.because, self.source, self.via, self.marks, self.kind))
+        return hash((self.effect, self.span, self.because))

@@ -40,8 +40,8 @@ class Bound:
     `uses` are the options in order, `operands` the words that are none. `inner` is what `runs` takes of them.
     `loose`: some word may be any option of this level, so that each later word may also be an operand (`doubtful`),
     and nobody knows which options are given: `given` are those that may be, `certain` those in front of that word.
-    `many`: some operand stands for any number of words. `any_subcommand`: the word that names the subcommand is not
-    known. `span` is that of all words of the level.
+    `many`: some operand stands for any number of words, `moves`: for none or for several. `any_subcommand`: the word
+    that names the subcommand is not known. `span` is that of all words of the level.
     """
 
     __slots__ = (
@@ -51,6 +51,7 @@ class Bound:
         "given",
         "loose",
         "many",
+        "moves",
         "operands",
         "problems",
         "spec",
@@ -66,7 +67,7 @@ class Bound:
         self.operands: list[Value] = []
         self.doubtful: list[Value] = []
         self.problems: list[Problem] = []
-        self.loose = self.many = self.any_subcommand = False
+        self.loose = self.many = self.moves = self.any_subcommand = False
 
     def add(self, option: Option, span: Span, values: tuple[Value, ...] = ()) -> None:
         """One option more."""
@@ -104,6 +105,8 @@ def bind(spec: Spec, words: list[Value], span: Span, *, operands_only: bool = Fa
     """
     binder = _Binder(spec, words, span, operands_only)
     readings = binder.run()
+    if not binder.forks:
+        return readings
     for index in binder.forks[:MAX_READINGS]:
         readings += _Binder(spec, words, span, operands_only, operands_from=index).run()
     if len(binder.forks) > MAX_READINGS:
@@ -141,33 +144,38 @@ class _Binder:
         self.ended = spec.style == "plain"
 
     def run(self) -> list[list[Bound]]:
-        words, bound = self.words, self.bound
-        stops = bool(self.spec.subcommands) or self.spec.style == "posix"
-        while self.index < len(words):
+        words, bound, count = self.words, self.bound, len(self.words)
+        subcommands = self.spec.subcommands
+        stops = bool(subcommands) or self.spec.style == "posix"
+        while self.index < count:
             word = words[self.index]
             if self.index == self.operands_from:
                 self.ended = True
             self.index += 1
             if self.ended:
-                if self.spec.subcommands and not bound.operands and self.may_name_subcommand(word):
+                if subcommands and not bound.operands and self.may_name_subcommand(word):
                     because = f"whether `{self.spec.name}` takes this for a subcommand cannot be told"
                     bound.problem(word.span, because, Kind.UNSEEN)
                 self.operand(word)
             elif not self.option(word):
-                if self.spec.subcommands and not bound.operands and self.descends(word):
+                if subcommands and not bound.operands and self.descends(word):
                     break
                 self.operand(word)
-                if stops and not word.may_be_option and not word.may_be_absent:
+                if not stops:
+                    continue
+                if word.exact or not (word.may_be_option or word.may_be_absent):
                     self.ended = True
-                elif stops and self.index < len(words):
+                elif self.index < count:
                     self.forks.append(self.index - 1)
-        return [[bound, *levels] for levels in self.below] or [[bound]]
+        return [[bound, *levels] for levels in self.below] if self.below else [[bound]]
 
     # --- operands and subcommands ---------------------------------------------------------------------------------
 
     def operand(self, word: Value) -> None:
         self.bound.operands.append(word)
-        self.bound.many = self.bound.many or (word.many and not word.optional)
+        if word.many:
+            self.bound.moves = True
+            self.bound.many = self.bound.many or not word.optional
 
     def may_name_subcommand(self, word: Value) -> bool:
         return not word.exact or word.text in self.spec.subcommands
@@ -419,10 +427,20 @@ def slots_of(bound: Bound) -> list[tuple[Value, tuple[Operand, ...]]]:
     """
     if not bound.operands and not bound.doubtful:
         return []
+    if not (bound.loose or bound.doubtful or bound.moves):  # nearly every call
+        there = [
+            slot
+            for slot in bound.spec.operands
+            if not (slot.absent_with or slot.present_with) or exists(slot, bound)
+        ]
+        if len(there) == 1 and there[0].many:
+            return [(value, (there[0],)) for value in bound.operands]
+        filled = assigned(there, len(bound.operands))
+        return [
+            (value, () if slot is None else (slot,))
+            for value, slot in zip(bound.operands, filled, strict=True)
+        ]
     slots = [(slot, exists(slot, bound)) for slot in bound.spec.operands]
-    if len(slots) == 1 and slots[0][1] and slots[0][0].many:  # most tools: any number of files
-        only = (slots[0][0],)
-        return [(value, only) for value in (*bound.operands, *bound.doubtful)]
     present = [slot for slot, there in slots if there is not False]
     operands = bound.operands
     certain = not bound.loose and all(there is not None for _, there in slots)

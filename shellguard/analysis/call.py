@@ -17,20 +17,17 @@ if TYPE_CHECKING:
 class Call:
     """One call of a tool: its rule, all its words (the name first), and what they were bound to.
 
-    `placed` are the operands of the last level with the slots that they may fill.
+    `leaf` is the level that says what is done: the last subcommand. `placed` are its operands with the slots that they
+    may fill.
     """
 
-    __slots__ = ("levels", "path", "placed", "span", "words")
+    __slots__ = ("leaf", "levels", "path", "placed", "span", "words")
 
     def __init__(self, path: str, words: list[Value], levels: list[Bound]) -> None:
         self.path, self.words, self.levels = path, words, levels
-        self.span: Span = (words[0].span[0], max(word.span[1] for word in words))
+        self.span: Span = (words[0].span[0], max([word.span[1] for word in words]))
+        self.leaf = levels[-1]
         self.placed = slots_of(self.leaf)
-
-    @property
-    def leaf(self) -> Bound:
-        """The level that says what is done: the last subcommand."""
-        return self.levels[-1]
 
     def ref(self, spec: Spec, line: int, place: str) -> RuleRef:
         """A place in the rule file."""

@@ -34,7 +34,7 @@ def invocation(
     rule: CommandRule, words: list[Value], scope: Scope, inquiry: Inquiry, settings: tuple[Setting, ...]
 ) -> Value | None:
     """Judges one call of a tool. Gives back what is known of its output."""
-    if not does_nothing_somewhere(rule.spec.changes, inquiry):
+    if not (rule.spec.changes and does_nothing_somewhere(rule.spec.changes, inquiry)):
         return _invocation(rule, words, scope, inquiry, settings)
     layer = scope.layer()
     output = _invocation(rule, words, layer, inquiry, settings)
@@ -47,6 +47,8 @@ def _invocation(
 ) -> Value | None:
     operands_only = inquiry.assumptions.unknown_words == "operand"
     readings = bind(rule.spec, words[1:], words[0].span, operands_only=operands_only)
+    if len(readings) > 1 and not inquiry.step(words[0].span, len(readings) * (1 + len(words) // 8)):
+        return None
     if len(readings) == 1:
         return _judge(Call(rule.path, words, readings[0]), scope, inquiry, settings)
     branches = [scope.layer() for _ in readings]
@@ -58,16 +60,21 @@ def _invocation(
 
 def _judge(call: Call, scope: Scope, inquiry: Inquiry, settings: tuple[Setting, ...]) -> Value | None:
     """Judges a call in one way to read its words."""
-    environment_facts(call.leaf.spec, settings, call.path, scope, inquiry)
+    leaf = call.leaf
+    if settings or scope.names or scope.exported:  # else the text has set nothing
+        environment_facts(leaf.spec, settings, call.path, scope, inquiry)
     for level in call.levels:
-        _option_facts(call, level, scope, inquiry)
-        _problem_facts(call, level, inquiry)
+        if level.uses or level.loose:
+            _option_facts(call, level, scope, inquiry)
+        if level.problems:
+            _problem_facts(call, level, inquiry)
         if level.any_subcommand:
             _worst_facts(call, level, inquiry)
-    base = base_of(call.leaf)
+    base = base_of(leaf)
     _base_facts(call, base, inquiry)
-    if not call.leaf.any_subcommand:
-        _operand_facts(call, scope, inquiry)
+    if not leaf.any_subcommand:
+        if call.placed or leaf.many:
+            _operand_facts(call, scope, inquiry)
         inner_commands(call, scope, inquiry, settings)
     change_state(call, scope, inquiry, settings)
     return output_of(call, base)
@@ -78,11 +85,10 @@ def _judge(call: Call, scope: Scope, inquiry: Inquiry, settings: tuple[Setting, 
 
 def _base_facts(call: Call, base: list[Possible], inquiry: Inquiry) -> None:
     spec = call.leaf.spec
-    marks = _marks(spec)
     for possible in base:
         source = call.ref(spec, possible.line, possible.place)
         for effect in _ordered(possible.effects):
-            inquiry.add(effect, call.span, possible.because, source, marks, possible.kind)
+            inquiry.add(effect, call.span, possible.because, source, spec.all_marks, possible.kind)
     if spec.runs_config is not None:
         source = call.ref(spec, spec.line_of("runs_config"), "runs_config")
         if spec.runs_config == "clone":
@@ -91,15 +97,6 @@ def _base_facts(call: Call, base: list[Possible], inquiry: Inquiry) -> None:
         elif inquiry.assumptions.trust == "words":
             because = f"`{spec.name}` may run what its configuration says ({spec.runs_config})"
             inquiry.add(Effect.EXECUTES, call.span, because, source, kind=Kind.CONFIGURATION)
-
-
-def _marks(spec: Spec) -> tuple[str, ...]:
-    if not (spec.marks or spec.touches or spec.runs_config):
-        return ()
-    marks = [*sorted(spec.marks), *(f"touches:{place}" for place in sorted(spec.touches))]
-    if spec.runs_config is not None:
-        marks.append(f"config:{spec.runs_config}")
-    return tuple(marks)
 
 
 _ORDER = (Effect.READS, Effect.WRITES, Effect.EXECUTES, Effect.NETWORK, Effect.WAITS, Effect.UNKNOWN)
@@ -181,16 +178,24 @@ def _use_facts(call: Call, spec: Spec, use: Use, scope: Scope, inquiry: Inquiry)
 def _any_option_facts(call: Call, level: Bound, inquiry: Inquiry) -> None:
     """Some word may be any option: each of them adds what it would with a value nobody knows."""
     spec = level.spec
-    said: set[str] = set()
+    kept = inquiry.limits.worst.get(id(spec))
+    if kept is None:
+        kept = inquiry.limits.worst[id(spec)] = (spec, _worst_options(spec))
+    for effect, option in kept[1]:
+        source = call.ref(spec, option.line, f"options.{option.name}")
+        because = f"a word that is not known may be {option.name} of `{spec.name}`"
+        inquiry.add(effect, call.span, because, source, kind=Kind.UNSEEN)
+
+
+def _worst_options(spec: Spec) -> tuple[tuple[str, Option], ...]:
+    """Each effect that some option of the level has, with the first that has it."""
+    found: dict[str, Option] = {}
     for option in spec.distinct_options():
-        effects = set(option.effects)
+        for effect in _ordered(option.effects):
+            found.setdefault(effect, option)
         if option.program or option.runs_value or option.role not in (None, "directory"):
-            effects.add(Effect.UNKNOWN)
-        for effect in _ordered(frozenset(effects - said)):
-            said.add(effect)
-            source = call.ref(spec, option.line, f"options.{option.name}")
-            because = f"a word that is not known may be {option.name} of `{spec.name}`"
-            inquiry.add(effect, call.span, because, source, kind=Kind.UNSEEN)
+            found.setdefault(Effect.UNKNOWN, option)
+    return tuple(found.items())
 
 
 # --- operands ---------------------------------------------------------------------------------------------------------

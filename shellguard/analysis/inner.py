@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from shellguard.values.scope import Scope
 
 
+MAX_UNSEEN = 8
+"""Words that are not known in front of a command inside a command; with more of them nothing further is judged."""
+
+
 def inner_commands(call: Call, scope: Scope, inquiry: Inquiry, settings: tuple[Setting, ...]) -> None:
     """Judges every command that the call runs and that its words name."""
     for level in call.levels:
@@ -38,6 +42,13 @@ def _runs(runs: Runs, call: Call, scope: Scope, inquiry: Inquiry, settings: tupl
     bound = call.leaf
     source = call.ref(bound.spec, runs.line, "runs")
     if not runs.absent_with.isdisjoint(bound.certain):
+        return
+    unseen = sum(1 for value in bound.operands if not value.exact and value.text == "") if bound.loose else 0
+    if unseen > MAX_UNSEEN:
+        because = (
+            f"where the command of `{bound.spec.name}` begins cannot be told: too many words are not known"
+        )
+        inquiry.unknown(call.span, because, Kind.LIMIT, source)
         return
     if bound.loose and any(value.many for value in bound.operands):
         because = f"where the command of `{bound.spec.name}` begins cannot be told"
@@ -90,7 +101,7 @@ def _readings(runs: Runs, bound: Bound) -> list[list[Value]]:
             if not value.exact and value.text == "":
                 for taken in (1, 2):
                     readings.append(_words(runs, certain, operands[:index] + operands[index + taken :]))
-    elif any(value.may_be_absent for value in operands):
+    elif any(value.may_be_absent for value in operands[: len(certain)]):
         readings.append(_words(runs, certain, [value for value in operands if not value.may_be_absent]))
     return [words for index, words in enumerate(readings) if words or not index]
 
@@ -175,8 +186,8 @@ def _run(
     if not words:
         inquiry.unknown(span, f"`{call.leaf.spec.name}` names no command", Kind.MALFORMED, source)
         return
-    if inquiry.too_deep(span):
-        return
+    if inquiry.too_deep(span) or not inquiry.step(span, 1 + len(words) // 4):
+        return  # a word that is not known gives several readings, and each level of commands multiplies them
     inner = inquiry.inside(Frame(call.leaf.spec.name, source))
     layer = scope.layer()
     head = words[0]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from shellguard.analysis.assigned import Known
     from shellguard.analysis.variables import Setting
     from shellguard.effects import RuleRef
-    from shellguard.rules.model import Answer, CredentialPaths, Variables
+    from shellguard.rules.model import Answer, CredentialPaths, Option, Spec, Variables
     from shellguard.spans import Span
     from shellguard.syntax.nodes import Script, Statement
     from shellguard.values.scope import Scope
@@ -76,10 +76,11 @@ class Assumptions:
 class Limits:
     """How much may still be done. When it is used up the rest of the text is not judged, and that is a fact `unknown`.
 
-    `assigned` keeps, for each loop of the text, what it assigns, so that it is looked for once.
+    `assigned` keeps, for each loop of the text, what it assigns, and `worst`, for each spec, what an option of it may
+    do, so that both are looked for once (with the loop or spec, whose identity another could get otherwise).
     """
 
-    __slots__ = ("assigned", "facts", "said", "steps")
+    __slots__ = ("assigned", "facts", "said", "steps", "worst")
 
     def __init__(self, length: int) -> None:
         """For a text of `length` characters."""
@@ -87,6 +88,7 @@ class Limits:
         self.steps = STEPS_AT_LEAST + length // 2  # `a;a;a` has no more commands than that
         self.said = False
         self.assigned: Known = {}
+        self.worst: dict[int, tuple[Spec, tuple[tuple[str, Option], ...]]] = {}
 
 
 class Judges:
@@ -128,8 +130,9 @@ class Inquiry:
 
     def inside(self, frame: Frame | None, origin: Span | None = None, fed: Value | None = None) -> Inquiry:
         """The same inquiry one frame further in. `origin` is that of a word whose text is judged from here on."""
-        inner = Inquiry(self.shelf, self.assumptions, self.limits, self.judges)
-        inner.facts = self.facts
+        inner = Inquiry.__new__(Inquiry)  # everything is taken over or set here
+        inner.shelf, inner.assumptions, inner.limits = self.shelf, self.assumptions, self.limits
+        inner.judges, inner.facts = self.judges, self.facts
         inner.frames = self.frames if frame is None else (*self.frames, frame)
         inner.origin = self.origin or origin
         inner.depth = self.depth if frame is None else self.depth + 1
@@ -190,7 +193,8 @@ class Inquiry:
         """One more fact. There is no way to take one back."""
         self.limits.facts -= 1
         if self.limits.facts > 0:
-            self.facts.append(Fact(effect, self.place(span), because, source, self.frames, marks, kind))
+            place = span if self.origin is None else self.origin
+            self.facts.append(Fact(effect, place, because, source, self.frames, marks, kind))
         else:
             self.step(span)
 

@@ -59,7 +59,7 @@ def facts_of(tree: Script, length: int, shelf: Shelf, assumptions: Assumptions) 
 
     Raises RecursionError for a tree that needs more of Python's stack than there is.
     """
-    inquiry = Inquiry(shelf, assumptions, Limits(length), Judges(script, statement, command))
+    inquiry = Inquiry(shelf, assumptions, Limits(length), _JUDGES)
     script(tree, Scope(shell=assumptions.shell), inquiry)
     return tuple(inquiry.facts)
 
@@ -82,12 +82,18 @@ def statement(node: Statement, scope: Scope, inquiry: Inquiry) -> Value | None:
     """Judges one statement with its redirections. Gives back what is known of its output."""
     if node.background:
         scope = scope.layer()  # a copy of the shell runs beside it
+    if not node.redirections:
+        inner = node.command
+        return simple(inner, scope, inquiry) if type(inner) is Simple else _command(inner, scope, inquiry)
     for each in node.redirections:
         redirection(each, scope, inquiry)
-    if node.redirections and inquiry.assumptions.has_posix:
+    if inquiry.assumptions.has_posix:
         redirected_words(node, inquiry)
     output = _command(node.command, scope, inquiry)
     return output if all(leaves_output(each) for each in node.redirections) else None
+
+
+_JUDGES = Judges(script, statement, command)
 
 
 def _command(node: Command, scope: Scope, inquiry: Inquiry) -> Value | None:

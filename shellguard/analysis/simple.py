@@ -8,8 +8,8 @@ from shellguard.analysis.functions import call
 from shellguard.analysis.variables import Setting, appended, assign, assign_perhaps, handed_on
 from shellguard.analysis.words import visit, visit_array, visit_subscript
 from shellguard.effects import Kind, RuleRef
-from shellguard.rules.model import BrokenRule, Overlaid
-from shellguard.syntax.nodes import Array
+from shellguard.rules.model import BrokenRule, CommandRule, Overlaid
+from shellguard.syntax.nodes import Array, Single, Text
 from shellguard.values.resolve import arguments, fields, has_extensions, single, without_extensions
 from shellguard.values.scope import MAX_CHOICES, Variable
 from shellguard.values.value import Value, unknown, widen
@@ -17,7 +17,6 @@ from shellguard.values.value import Value, unknown, widen
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from shellguard.analysis.inquiry import Inquiry
-    from shellguard.rules.model import CommandRule
     from shellguard.syntax.nodes import Assignment, Simple, Word
     from shellguard.values.scope import Scope
 
@@ -25,6 +24,9 @@ SYSTEM_FOLDERS = frozenset(
     {"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/usr/lib/git-core"}
 )
 """Where a path names the tool of that name. Any other folder may hold any program under any name."""
+
+
+_INERT = (Text, Single)  # in bash; fish and zsh may find something in them
 
 
 def simple(node: Simple, scope: Scope, inquiry: Inquiry) -> Value | None:
@@ -39,12 +41,14 @@ def simple(node: Simple, scope: Scope, inquiry: Inquiry) -> Value | None:
     for assignment in node.assignments:
         _visit_assignment(assignment, scope, inquiry)
     for word in node.words:
-        visit(word, scope, inquiry)
+        if scope.has_zsh or len(word.parts) != 1 or type(word.parts[0]) not in _INERT:
+            visit(word, scope, inquiry)
     readings = _readings(node, scope)
-    if inquiry.assumptions.shell in ("sh", "any") and has_extensions(node.words):
+    if inquiry.assumptions.has_posix and has_extensions(node.words):
         readings.append((without_extensions(node.words, scope), _settings(node, scope)))
-    outputs = [command(words, scope, inquiry, settings) for words, settings in readings]
-    return outputs[0] if len(outputs) == 1 else _common_output(outputs)
+    if len(readings) == 1:
+        return command(readings[0][0], scope, inquiry, readings[0][1])
+    return _common_output([command(words, scope, inquiry, settings) for words, settings in readings])
 
 
 def _common_output(outputs: list[Value | None]) -> Value | None:
@@ -130,9 +134,9 @@ def _array(assignment: Assignment, array: Array, scope: Scope) -> Variable:
 def _readings(node: Simple, scope: Scope) -> list[tuple[list[Value], tuple[Setting, ...]]]:
     """The words and settings of the command, once for each combination of values that its variables may have."""
     scope.branching.clear()
-    readings = [(arguments(node.words, scope), _settings(node, scope))]
-    names = list(scope.branching)
-    if names:
+    readings = [(arguments(node.words, scope), _settings(node, scope) if node.assignments else ())]
+    if scope.branching:
+        names = list(scope.branching)
         combinations: list[dict[str, Value]] = [{}]
         for name in names:
             variable = scope.variable(name)
@@ -224,6 +228,8 @@ def _tool(words: list[Value], scope: Scope, inquiry: Inquiry, settings: tuple[Se
         because = f"no rule speaks of {head.text!r}" if name else f"{head.text!r} may be any program"
         inquiry.unknown(head.span, because, Kind.NO_RULE if name else Kind.PROGRAM)
         return None
+    if type(answer) is CommandRule:
+        return invocation(answer, words, scope, inquiry, settings)
     if not isinstance(answer, Overlaid):
         return _judged_by(answer, words, scope, inquiry, settings)
     first, *others = answer.rules

@@ -135,8 +135,6 @@ def environment_facts(
     The rule's own list is asked first, then the common one. A name in neither changes nothing where the rule says
     that its list is complete, and is unknown elsewhere.
     """
-    if not (settings or scope.names or scope.exported):
-        return  # the text has set nothing
     given = {setting.name: setting for setting in settings}
     if not inquiry.step(settings[0].span if settings else (0, 0), len(scope.exported)):
         return

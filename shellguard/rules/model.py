@@ -113,12 +113,13 @@ class Pattern(Record):
     pattern.
     """
 
-    __slots__ = ("_parts", "text")
+    __slots__ = ("_parts", "_runs", "text")
     __match_args__ = ("text",)
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._parts: tuple[str, ...] | None = None
+        self._runs: tuple[str, ...] | None = None
 
     def matches(self, value: str) -> bool:
         """Whether the whole of `value` has this shape."""
@@ -148,10 +149,11 @@ class Pattern(Record):
 
     def _matches_runs(self, value: str) -> bool:
         """`matches` for literal text and `*` only: each piece where it is found first, the last one at the end."""
-        first, *pieces = self.text.split("*")
-        if not pieces:
-            return value == first
-        last = pieces.pop()
+        if self._runs is None:
+            self._runs = tuple(self.text.split("*"))
+        if len(self._runs) == 1:
+            return value == self.text
+        first, *pieces, last = self._runs
         if len(value) < len(first) + len(last) or not (value.startswith(first) and value.endswith(last)):
             return False
         at, end = len(first), len(value) - len(last)
@@ -537,10 +539,12 @@ class Spec(Record):
         language: of words with role `script` that name none themselves; also taken from above.
         prints: what standard output looks like, or None.
         helpers: programs the tool itself starts to do its work.
+    `all_marks` are the marks of every fact about what the command does by itself: `touches:cache`, `config:repo` ...
     """
 
     __slots__ = (
         "accepts_anything",
+        "all_marks",
         "cases",
         "changes",
         "effects",
@@ -642,6 +646,11 @@ class Spec(Record):
             helpers,
         )
         self.prints, self.touches, self.changes, self.marks = prints, touches, changes, marks
+        self.all_marks: tuple[str, ...] = ()
+        if marks or touches or runs_config:
+            places = [f"touches:{place}" for place in sorted(touches)]
+            config = () if runs_config is None else (f"config:{runs_config}",)
+            self.all_marks = (*sorted(marks), *places, *config)
         self.summary, self.judgement, self.examples = summary, judgement, examples
 
     def option(self, word: str) -> Option | None:
@@ -718,7 +727,7 @@ class CredentialPaths(Record):
     """
 
     __slots__ = (
-        *("_exact", "_firsts", "_lasts", "_others", "_places"),
+        *("_exact", "_exact_paths", "_firsts", "_lasts", "_others", "_places"),
         *("line", "not_sensitive", "path", "replaces", "sensitive"),
     )
     __match_args__ = ("path", "sensitive", "not_sensitive", "replaces", "line")
@@ -735,12 +744,15 @@ class CredentialPaths(Record):
         self.path, self.sensitive, self.not_sensitive, self.line = path, sensitive, not_sensitive, line
         self.replaces = replaces
         self._exact = {pattern.text: line for pattern, line in sensitive if "*" not in pattern.text}
+        self._exact_paths: dict[str, list[tuple[str, int]]] = {}  # by the last part
+        for text, line in self._exact.items():
+            if "/" in text:
+                self._exact_paths.setdefault(_last_of(text), []).append((text, line))
         shapes = [(pattern, line) for pattern, line in sensitive if "*" in pattern.text]
         names = [(pattern, line) for pattern, line in shapes if "/" not in pattern.text]
-        self._firsts: dict[
-            str, list[tuple[Pattern, int]]
-        ] = {}  # by the first character, where it is a literal one
-        self._lasts: dict[str, list[tuple[Pattern, int]]] = {}  # else by the last
+        # By the first character, where it is a literal one, else by the last.
+        self._firsts: dict[str, list[tuple[Pattern, int]]] = {}
+        self._lasts: dict[str, list[tuple[Pattern, int]]] = {}
         self._others: list[tuple[Pattern, int]] = []
         for pattern, line in names:
             text = pattern.text
@@ -774,17 +786,18 @@ class CredentialPaths(Record):
         return any(pattern.matches(_last_of(name)) for pattern in self.not_sensitive)
 
     def _line(self, name: str, last: str) -> int | None:
-        names = (*self._firsts.get(last[:1], ()), *self._lasts.get(last[-1:], ()), *self._others)
-        lines = [line for pattern, line in names if pattern.matches(last)]
-        if last in self._exact:
-            lines.append(self._exact[last])
+        lines = [self._exact[last]] if last in self._exact else []
+        for names in (self._firsts.get(last[:1]), self._lasts.get(last[-1:]), self._others):
+            if names:
+                lines += [line for pattern, line in names if pattern.matches(last)]
         if "/" in name:
-            wholes = (name, *_tails(name))
-            lines += [self._exact[whole] for whole in wholes if whole in self._exact]
-            for head, pattern, line in self._places:
-                if head in name and any(pattern.matches(whole) for whole in wholes):
+            for whole, line in self._exact_paths.get(last, ()):
+                if name == whole or name.endswith("/" + whole):
                     lines.append(line)
-        return min(lines, default=None)
+            for head, pattern, line in self._places:
+                if head in name and any(pattern.matches(whole) for whole in (name, *_tails(name))):
+                    lines.append(line)
+        return min(lines) if lines else None
 
 
 def _last_of(name: str) -> str:

@@ -41,10 +41,14 @@ def arguments(words: tuple[Word, ...], scope: Scope) -> list[Value]:
     found: list[Value] = []
     for word in words:
         parts = word.parts
-        if len(parts) == 1 and type(parts[0]) is Text:
-            found.append(Value(parts[0].text, word.span))  # nearly every word
-        else:
-            found.extend(fields(word, scope))
+        if len(parts) == 1:  # nearly every word is plain, or in quotes
+            part = parts[0]
+            if type(part) is Double and len(part.parts) == 1:
+                part = part.parts[0]
+            if type(part) is Text or type(part) is Single:
+                found.append(Value(part.text, word.span))
+                continue
+        found.extend(fields(word, scope))
     return found
 
 
@@ -412,6 +416,8 @@ class _Builder:
     def _value(self) -> Value:
         if not self.open:
             return Value(self.text, self.span)
+        if self.dropped and self.many:
+            return unknown(self.span, many=True)
         gone = self.dropped or (self.gone and self.blank)
         return Value(
             self.text,

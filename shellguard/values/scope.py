@@ -60,7 +60,8 @@ class Scope:
     the one value that each of its variables with several choices has this time, and `branching` names those that
     were asked for. `printed` is what is known of the output of a substitution. `exported` and `aliases` are the
     names that the text hands to later commands and gives another meaning; `names` are all variables that it has set,
-    `arrays` may be arrays, of `constants` the shell may refuse to change the value. All these hold for all layers.
+    `arrays` may be arrays, of `constants` the shell may refuse to change the value, `defined` are all functions. All
+    these hold for all layers.
 
     `shell` is that of `Assumptions`: `has_zsh` says whether zsh may read the text. `unseen`: the text runs at another
     time in a shell that has gone on, so that any variable may be anything.
@@ -71,6 +72,7 @@ class Scope:
         "arrays",
         "branching",
         "constants",
+        "defined",
         "exported",
         "functions",
         "has_zsh",
@@ -103,18 +105,20 @@ class Scope:
         self.pinned: dict[str, Value]
         self.branching: dict[str, None]
         self.printed: dict[int, tuple[CommandSub, Value]]
+        self.defined: set[str]
         self.names: set[str]
         self.arrays: set[str]
         self.constants: set[str]
         if parent is None:
             self.aliases, self.exported, self.pinned, self.branching, self.printed = {}, {}, {}, {}, {}
-            self.names, self.arrays, self.constants = set(), set(), set()
+            self.names, self.arrays, self.constants, self.defined = set(), set(), set(), set()
             self.shell, self.unseen = shell, unseen
             self.has_zsh = shell in ("zsh", "any")
         else:  # one text, one table: an alias of a subshell is kept, which errs on the strict side
             self.aliases, self.exported, self.pinned = parent.aliases, parent.exported, parent.pinned
             self.branching, self.printed = parent.branching, parent.printed
             self.names, self.arrays, self.constants = parent.names, parent.arrays, parent.constants
+            self.defined = parent.defined
             self.shell, self.unseen, self.has_zsh = parent.shell, parent.unseen, parent.has_zsh
 
     def layer(self) -> Scope:
@@ -201,6 +205,7 @@ class Scope:
     def define(self, name: str, definition: Definition | None) -> None:
         """From here on the function has this body, or (None) the name is an ordinary command again."""
         self.functions[name] = (definition,)
+        self.defined.add(name)
 
     def perhaps_undefine(self, name: str) -> None:
         """From here on the name may also be an ordinary command again."""
@@ -210,12 +215,13 @@ class Scope:
 
     def definitions(self, name: str) -> tuple[Definition | None, ...]:
         """What the name may run: bodies, and None for the command of that name. `(None,)` where nothing is defined."""
-        scope: Scope | None = self
-        while scope is not None:
-            found = scope.functions.get(name)
-            if found is not None:
-                return found
-            scope = scope.parent
+        if name in self.defined:
+            scope: Scope | None = self
+            while scope is not None:
+                found = scope.functions.get(name)
+                if found is not None:
+                    return found
+                scope = scope.parent
         return (None,)
 
     def has_functions(self) -> bool:
