@@ -17,12 +17,17 @@ if TYPE_CHECKING:
 
 
 class Use:
-    """One option as it was given. `values` are the words it took: none, one, two, or all up to its end."""
+    """One option as it was given. `values` are the words it took: none, one, two, or all up to its end.
 
-    __slots__ = ("option", "span", "values")
+    `many`: the end says that what is filled in may be any number of words (`{} +`).
+    """
 
-    def __init__(self, option: Option, span: Span, values: tuple[Value, ...] = ()) -> None:
-        self.option, self.span, self.values = option, span, values
+    __slots__ = ("many", "option", "span", "values")
+
+    def __init__(
+        self, option: Option, span: Span, values: tuple[Value, ...] = (), *, many: bool = False
+    ) -> None:
+        self.option, self.span, self.values, self.many = option, span, values, many
 
 
 class Problem:
@@ -69,9 +74,9 @@ class Bound:
         self.problems: list[Problem] = []
         self.loose = self.many = self.moves = self.any_subcommand = False
 
-    def add(self, option: Option, span: Span, values: tuple[Value, ...] = ()) -> None:
+    def add(self, option: Option, span: Span, values: tuple[Value, ...] = (), *, many: bool = False) -> None:
         """One option more."""
-        self.uses.append(Use(option, span, values))
+        self.uses.append(Use(option, span, values, many=many))
         self.given.add(option.names[0])
         if not self.loose:  # else the word may be a value, or stand behind `--`
             self.certain.add(option.names[0])
@@ -144,11 +149,11 @@ class _Binder:
         self.ended = spec.style == "plain"
 
     def run(self) -> list[list[Bound]]:
-        words, bound, count = self.words, self.bound, len(self.words)
+        bound = self.bound
         subcommands = self.spec.subcommands
         stops = bool(subcommands) or self.spec.style == "posix"
-        while self.index < count:
-            word = words[self.index]
+        while self.index < len(self.words):  # an option with `words` makes them more
+            word = self.words[self.index]
             if self.index == self.operands_from:
                 self.ended = True
             self.index += 1
@@ -165,7 +170,7 @@ class _Binder:
                     continue
                 if word.exact or not (word.may_be_option or word.may_be_absent):
                     self.ended = True
-                elif self.index < count:
+                elif self.index < len(self.words):
                     self.forks.append(self.index - 1)
         return [[bound, *levels] for levels in self.below] if self.below else [[bound]]
 
@@ -289,7 +294,9 @@ class _Binder:
 
     def take(self, option: Option, word: Value, attached: Value | None) -> None:
         """Adds `option`, which `word` spells, with its value: `attached`, or the words that follow."""
-        if attached is not None:
+        if option.role == "words":
+            self.cut(option, word, attached)
+        elif attached is not None:
             self.bound.add(option, word.span, (attached,))
         elif option.takes in ("none", "maybe"):
             self.bound.add(option, word.span)
@@ -297,6 +304,19 @@ class _Binder:
             self.until(option, word)
         else:
             self.following(option, word, 2 if option.takes == "two" else 1)
+
+    def cut(self, option: Option, word: Value, attached: Value | None) -> None:
+        """An option whose value is more words of the call: they stand in its place, options among them."""
+        from shellguard.analysis.embedded.words import words_of
+
+        if attached is None:
+            self.following(option, word, 1)
+            value = self.words[self.index - 1] if self.index <= len(self.words) else None
+        else:
+            self.bound.add(option, word.span, (attached,))
+            value = attached
+        if value is not None and not value.many:
+            self.words = [*self.words[: self.index], *words_of(value), *self.words[self.index :]]
 
     def following(self, option: Option, word: Value, count: int) -> None:
         values = tuple(self.words[self.index : self.index + count])
@@ -325,13 +345,14 @@ class _Binder:
             for end in option.ends:
                 *before, last = end.split(" ")
                 texts = [each.text if each.exact else None for each in taken[len(taken) - len(before) :]]
-                if value.exact and value.text == last and (not before or texts == before):
-                    self.bound.add(option, (word.span[0], value.span[1]), tuple(taken))
+                if end and value.exact and value.text == last and (not before or texts == before):
+                    self.bound.add(option, (word.span[0], value.span[1]), tuple(taken), many=bool(before))
                     return
             taken.append(value)
             if not value.exact and (value.many or value.text == ""):
                 self.bound.loose = True  # it may be the end, or hold it
-        self.bound.problem(word.span, f"the words of `{option.name}` have no end", Kind.MALFORMED)
+        if "" not in option.ends:
+            self.bound.problem(word.span, f"the words of `{option.name}` have no end", Kind.MALFORMED)
         self.bound.add(option, word.span, tuple(taken))
 
     # --- words that are not known -----------------------------------------------------------------------------------

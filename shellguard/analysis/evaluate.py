@@ -61,6 +61,10 @@ def _invocation(
 def _judge(call: Call, scope: Scope, inquiry: Inquiry, settings: tuple[Setting, ...]) -> Value | None:
     """Judges a call in one way to read its words."""
     leaf = call.leaf
+    if leaf.spec.marks:
+        inquiry = _elsewhere(call, inquiry)
+    if inquiry.piped and "settings" in leaf.spec.changes:
+        inquiry.limits.input_moved = True
     if settings or scope.names or scope.exported:  # else the text has set nothing
         environment_facts(leaf.spec, settings, call.path, scope, inquiry)
     for level in call.levels:
@@ -78,6 +82,21 @@ def _judge(call: Call, scope: Scope, inquiry: Inquiry, settings: tuple[Setting, 
         inner_commands(call, scope, inquiry, settings)
     change_state(call, scope, inquiry, settings)
     return output_of(call, base)
+
+
+def _elsewhere(call: Call, inquiry: Inquiry) -> Inquiry:
+    """The marks of a call that runs a command as somebody else, or on another host, stand on all facts about it.
+
+    What such a command reads on standard input goes to the other host.
+    """
+    spec = call.leaf.spec
+    inquiry = inquiry.marked(tuple(mark for mark in spec.marks if mark in ("privileged", "remote")))
+    runs = spec.runs is not None and (inquiry.piped or inquiry.limits.input_moved)
+    if runs and "remote" in spec.marks:
+        because = f"what `{spec.name}` reads on standard input is sent to another host"
+        source = call.ref(spec, spec.line_of("marks"), "marks")
+        inquiry.add(Effect.WRITES, call.span, because, source, kind=Kind.SENT)
+    return inquiry
 
 
 # --- the base effect --------------------------------------------------------------------------------------------------

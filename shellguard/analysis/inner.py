@@ -11,7 +11,7 @@ from shellguard.values.value import Value, beginning, is_plain, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from shellguard.analysis.bind import Bound
+    from shellguard.analysis.bind import Bound, Use
     from shellguard.analysis.call import Call
     from shellguard.analysis.inquiry import Inquiry
     from shellguard.effects import RuleRef
@@ -30,12 +30,23 @@ def inner_commands(call: Call, scope: Scope, inquiry: Inquiry, settings: tuple[S
         for use in level.uses:
             if use.option.runs_value:
                 source = call.ref(level.spec, use.option.line, f"options.{use.option.name}")
-                filling = found_under(call)
-                words = _filled(list(use.values), use.option.fills, filling)
-                _run(words, use.span, call, source, settings, scope, inquiry)
+                _run(_words_of(use, call), use.span, call, source, settings, scope, inquiry)
     runs = call.leaf.spec.runs
     if runs is not None:
         _runs(runs, call, scope, inquiry, settings)
+
+
+def _words_of(use: Use, call: Call) -> list[Value]:
+    """The words of the command that an option runs, with what is filled in or added."""
+    option = use.option
+    many = use.many or option.adds == "words"
+    words = list(use.values)
+    filled = any(text in word.text or not word.exact for text in option.fills for word in words)
+    for text in option.fills:
+        words = _filled(words, text, found_under(call), many=many)
+    if option.adds is not None and not (filled and all(word.exact for word in use.values)):
+        words.append(unknown(call.span, many=many or filled))
+    return words
 
 
 def _runs(runs: Runs, call: Call, scope: Scope, inquiry: Inquiry, settings: tuple[Setting, ...]) -> None:
@@ -54,8 +65,8 @@ def _runs(runs: Runs, call: Call, scope: Scope, inquiry: Inquiry, settings: tupl
         because = f"where the command of `{bound.spec.name}` begins cannot be told"
         inquiry.unknown(call.span, because, Kind.UNSEEN, source)
     for words in _readings(runs, bound):
-        if runs.joined:
-            _eval(words, call, source, scope, inquiry)
+        if runs.joined is not None:
+            _joined(runs.joined, words, call, source, scope, inquiry)
         else:
             _run_words(runs, words, call, source, scope, inquiry, settings)
 
@@ -150,27 +161,31 @@ def _fed_words(span: Span, fed: Value | None) -> Value:
     return Value(fed.text, span, exact=False, many=True, shape=fed.shape)
 
 
-def _filled(words: list[Value], text: str | None, filling: Value | None) -> list[Value]:
-    """The words with every `text` in them replaced: by a word like `filling`, or by one that is not known at all."""
+def _filled(
+    words: list[Value], text: str | None, filling: Value | None, *, many: bool = False
+) -> list[Value]:
+    """The words with every `text` in them replaced: by a word like `filling`, or by one that is not known at all.
+
+    `many`: each such word becomes any number of words.
+    """
     if text is None:
         return words
-    return [_fill(word, text, filling) for word in words]
+    return [_fill(word, text, filling, many) for word in words]
 
 
-def _fill(word: Value, text: str, filling: Value | None) -> Value:
+def _fill(word: Value, text: str, filling: Value | None, many: bool) -> Value:
     if text == "":
-        return unknown(word.span)
+        return unknown(word.span, many=many)
     at = word.text.find(text)
     if at < 0:
         return word
     before = word.text[:at]
     if filling is None or not filling.shape:
-        return beginning(before, word.span)
+        return beginning(before, word.span, many=many)
     if before.startswith("-") or not is_plain(before + "x"):
-        return beginning(before + filling.text, word.span)
-    return Value(
-        before + filling.text, word.span, exact=False, shape=filling.shape if word.text == text else ""
-    )
+        return beginning(before + filling.text, word.span, many=many)
+    shape = filling.shape if word.text == text else ""
+    return Value(before + filling.text, word.span, exact=False, many=many, shape=shape)
 
 
 def _run(
@@ -188,7 +203,7 @@ def _run(
         return
     if inquiry.too_deep(span) or not inquiry.step(span, 1 + len(words) // 4):
         return  # a word that is not known gives several readings, and each level of commands multiplies them
-    inner = inquiry.inside(Frame(call.leaf.spec.name, source))
+    inner = inquiry.inside(Frame(_place_of(call), source))
     layer = scope.layer()
     head = words[0]
     if head.exact:
@@ -199,9 +214,20 @@ def _run(
     scope.merge(layer)
 
 
-def _eval(words: list[Value], call: Call, source: RuleRef, scope: Scope, inquiry: Inquiry) -> None:
-    """The words, joined by spaces, are read as shell text and run by this shell."""
-    from shellguard.analysis.embedded.shell import run_text
+def _place_of(call: Call) -> str:
+    """The name of the command that runs another; where that is elsewhere, with the host or container."""
+    name = call.leaf.spec.name
+    if "remote" not in call.leaf.spec.marks or not call.placed:
+        return name
+    value, slots = call.placed[0]
+    return f"{name} {value.text}" if value.exact and slots else name
+
+
+def _joined(
+    language: str, words: list[Value], call: Call, source: RuleRef, scope: Scope, inquiry: Inquiry
+) -> None:
+    """The words, joined by spaces, are shell text: for this shell or for a new one."""
+    from shellguard.analysis.embedded.shell import run_text, shell_facts
 
     if not words:
         return
@@ -210,6 +236,9 @@ def _eval(words: list[Value], call: Call, source: RuleRef, scope: Scope, inquiry
         because = f"`{call.leaf.spec.name}` runs a text that is not known"
         inquiry.unknown(span, because, Kind.UNSEEN, source)
         return
-    text = " ".join(word.text for word in words)
-    inner = inquiry.inside(Frame(call.leaf.spec.name, source), span)
-    run_text(Value(text, span), scope, inner, source)
+    text = Value(" ".join(word.text for word in words), span)
+    if language == "shell":
+        run_text(text, scope, inquiry.inside(Frame(call.leaf.spec.name, source), span), source)
+    else:
+        inner = inquiry.inside(Frame(_place_of(call), source))
+        shell_facts(language, text, source, scope, inner, same_shell=False)

@@ -76,17 +76,19 @@ class Assumptions:
 class Limits:
     """How much may still be done. When it is used up the rest of the text is not judged, and that is a fact `unknown`.
 
+    `input_moved`: some command may have put a file in the place of the shell's own standard input (`exec < f`).
     `assigned` keeps, for each loop of the text, what it assigns, and `worst`, for each spec, what an option of it may
     do, so that both are looked for once (with the loop or spec, whose identity another could get otherwise).
     """
 
-    __slots__ = ("assigned", "facts", "said", "steps", "worst")
+    __slots__ = ("assigned", "facts", "input_moved", "said", "steps", "worst")
 
     def __init__(self, length: int) -> None:
         """For a text of `length` characters."""
         self.facts = MAX_FACTS
         self.steps = STEPS_AT_LEAST + length // 2  # `a;a;a` has no more commands than that
         self.said = False
+        self.input_moved = False
         self.assigned: Known = {}
         self.worst: dict[int, tuple[Spec, tuple[tuple[str, Option], ...]]] = {}
 
@@ -105,7 +107,9 @@ class Inquiry:
 
     An inner inquiry (`inside`) shares everything with its parent but the frames, the depth and the origin. `origin`
     is the span of the word that holds the text which is judged, None for the text itself: facts about a text inside
-    a word point at the word. `fed` is what is known of the words on standard input, None for nothing.
+    a word point at the word. `fed` is what is known of the words on standard input, None for nothing. `piped`: standard
+    input is a file or what another command prints. `marks` stand on every fact that is added: of the commands that led
+    here, those that run another one elsewhere or as somebody else.
     """
 
     __slots__ = (
@@ -116,7 +120,9 @@ class Inquiry:
         "frames",
         "judges",
         "limits",
+        "marks",
         "origin",
+        "piped",
         "shelf",
     )
 
@@ -127,6 +133,8 @@ class Inquiry:
         self.origin: Span | None = None
         self.depth = 0
         self.fed: Value | None = None
+        self.piped = False
+        self.marks: tuple[str, ...] = ()
 
     def inside(self, frame: Frame | None, origin: Span | None = None, fed: Value | None = None) -> Inquiry:
         """The same inquiry one frame further in. `origin` is that of a word whose text is judged from here on."""
@@ -137,6 +145,19 @@ class Inquiry:
         inner.origin = self.origin or origin
         inner.depth = self.depth if frame is None else self.depth + 1
         inner.fed = fed
+        inner.piped, inner.marks = self.piped, self.marks
+        return inner
+
+    def with_input(self, piped: bool) -> Inquiry:
+        """The same inquiry about a command whose standard input is a file or pipe, or is none."""
+        inner = self.inside(None, fed=self.fed)
+        inner.piped = piped
+        return inner
+
+    def marked(self, marks: tuple[str, ...]) -> Inquiry:
+        """The same inquiry where every fact has these marks too."""
+        inner = self.inside(None, fed=self.fed)
+        inner.marks = tuple(sorted({*self.marks, *marks}))
         return inner
 
     def in_shell(self, shell: str) -> Inquiry:
@@ -194,6 +215,8 @@ class Inquiry:
         self.limits.facts -= 1
         if self.limits.facts > 0:
             place = span if self.origin is None else self.origin
+            if self.marks:
+                marks = (*marks, *[mark for mark in self.marks if mark not in marks])
             self.facts.append(Fact(effect, place, because, source, self.frames, marks, kind))
         else:
             self.step(span)

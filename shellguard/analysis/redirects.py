@@ -9,7 +9,7 @@ from shellguard.analysis.variables import assign
 from shellguard.analysis.words import visit
 from shellguard.effects import Effect, Kind
 from shellguard.errors import assert_never
-from shellguard.syntax.nodes import HereDoc, HereString, Redirect, Text
+from shellguard.syntax.nodes import Escaped, HereDoc, HereString, Redirect, Single, Text
 from shellguard.values.resolve import fields, has_extensions
 from shellguard.values.value import Shape, Value, shaped
 
@@ -63,6 +63,23 @@ def leaves_output(node: Redirection) -> bool:
     target = node.target.parts
     null = len(target) == 1 and isinstance(target[0], Text) and target[0].text == "/dev/null"
     return node.operator in (">", ">>") and node.descriptor == "2" and null
+
+
+def input_of(nodes: tuple[Redirection, ...]) -> bool | None:
+    """Whether standard input is local data: a file, or text that is expanded. None: what it was before."""
+    found = [_input_of(node) for node in nodes if node.descriptor in (None, "0")]
+    known = [each for each in found if each is not None]
+    return any(known) if known else None
+
+
+def _input_of(node: Redirection) -> bool | None:
+    if isinstance(node, HereDoc | HereString):
+        word = node.body if isinstance(node, HereDoc) else node.word
+        return any(type(part) not in (Text, Single, Escaped) for part in word.parts)
+    if node.operator not in ("<", "<>", "<&"):
+        return None
+    target = node.target.parts
+    return not (len(target) == 1 and isinstance(target[0], Text) and target[0].text == "/dev/null")
 
 
 def _redirect(node: Redirect, scope: Scope, inquiry: Inquiry) -> None:

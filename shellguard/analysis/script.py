@@ -13,7 +13,7 @@ from shellguard.analysis.conditions import condition
 from shellguard.analysis.dialects import cut_by_ampersand, may_have_keyword, redirected_words, refused
 from shellguard.analysis.functions import define
 from shellguard.analysis.inquiry import Assumptions, Inquiry, Judges, Limits
-from shellguard.analysis.redirects import leaves_output, redirection
+from shellguard.analysis.redirects import input_of, leaves_output, redirection
 from shellguard.analysis.simple import command, simple
 from shellguard.analysis.variables import assign, is_name
 from shellguard.analysis.words import visit
@@ -89,6 +89,9 @@ def statement(node: Statement, scope: Scope, inquiry: Inquiry) -> Value | None:
         redirection(each, scope, inquiry)
     if inquiry.assumptions.has_posix:
         redirected_words(node, inquiry)
+    piped = input_of(node.redirections)
+    if piped is not None and piped != inquiry.piped:
+        inquiry = inquiry.with_input(piped)
     output = _command(node.command, scope, inquiry)
     return output if all(leaves_output(each) for each in node.redirections) else None
 
@@ -161,7 +164,10 @@ def _pipeline(node: Pipeline, scope: Scope, inquiry: Inquiry) -> Value | None:
         refused(node.span, "|&", inquiry)
     for index, part in enumerate(node.parts):
         last = scope.layer()
-        fed = inquiry if index == 0 else inquiry.inside(None, fed=output)
+        fed = inquiry
+        if index > 0:
+            fed = inquiry.inside(None, fed=output)
+            fed.piped = True
         output = statement(part, last, fed)
         if index < len(node.pipes_stderr) and node.pipes_stderr[index]:
             output = None  # messages are mixed into it

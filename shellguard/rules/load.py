@@ -12,6 +12,7 @@ from shellguard.rules.model import (
     PLACES,
     PRINTS,
     ROLES,
+    SHELLS,
     STYLES,
     TAKES,
     TOUCHES,
@@ -274,7 +275,7 @@ class _Reader:
             tuple(value for value, _ in self.strings(words["ends"][1], "`ends`")) if "ends" in words else ()
         )
         if takes == "none":
-            for word in ("as", "dash", "fills", "language", "matching", "only", "program", "runs"):
+            for word in ("adds", "as", "dash", "fills", "language", "matching", "only", "program", "runs"):
                 if word in words:
                     self.fail(
                         words[word][0], f"{what}: `{word}` speaks of a value, but the option takes none"
@@ -299,7 +300,8 @@ class _Reader:
             role=role,
             language=language,
             runs_value=runs_value,
-            fills=self.scalar(words["fills"][1], "`fills`") if "fills" in words else None,
+            fills=tuple(self.scalar(words["fills"][1], "`fills`").split(" ")) if "fills" in words else (),
+            adds=self.one_of(words["adds"][1], "`adds`", ("word", "words")) if "adds" in words else None,
             program=program,
             only=self.patterns(words["only"][1], "`only`") if "only" in words else (),
             matching=self.patterns(words["matching"][1], "`matching`") if "matching" in words else (),
@@ -465,7 +467,7 @@ class _Reader:
             fills=listed("fills"),
             adds="adds" in words,
             assignments="assignments" in words and self.boolean(words["assignments"][1], "`assignments`"),
-            joined="joined" in words and self.boolean(words["joined"][1], "`joined`"),
+            joined=self.one_of(words["joined"][1], "`joined`", SHELLS) if "joined" in words else None,
             absent_with=listed("absent_with"),
         )
 

@@ -60,19 +60,24 @@ that knows little more than POSIX."""
 TOUCHES = frozenset({"git-index", "cache", "tmp", "empty-file"})
 MARKS = frozenset({"sensitive", "privileged", "remote"})
 PRINTS = ("hash", "number", "absolute-path", "name", "under")
-ROLES = ("script", "variable", "exported", "constant", "name", "function", "alias", "directory")
+ROLES = ("script", "variable", "exported", "constant", "name", "function", "alias", "directory", "words")
 """What the text of a word is for the shell or for an embedded language (`as:`).
 
 `script`: a program in the `language` of the option, operand or spec. `variable`: `NAME` or `NAME=value`, which the
 command assigns. `exported`: the same, and the commands that follow see it. `constant`: the same, and it cannot be
 assigned again. `name`: a name of a variable that is only looked at (its subscript may still run code). `function`: a
 name of a function that is removed or exported. `alias`: `name=text`. `directory`: what the current directory becomes.
+`words` (of an option): it is cut into words as `env -S` cuts it, and they stand in its place.
 
 Languages that the shipped rules name: `shell` (for the shell that reads the whole text), `bash` and `sh` (for a new
-one), `sed`, `awk`, `graphql` (a `key=value` word of `gh api`: what stands after `query=` is a document, a value of
-another key is none), `printf` (a format: the conversion `%n` assigns to the variable that an argument names),
-`arithmetic`, `zsh-arithmetic` (evaluated by zsh only). A language without a reader is `unknown`.
+one), `login` (for a new one whose kind nobody knows: that of the user, here or on another host), `sed`, `awk`,
+`graphql` (a `key=value` word of `gh api`: what stands after `query=` is a document, a value of another key is none),
+`printf` (a format: the conversion `%n` assigns to the variable that an argument names), `arithmetic`,
+`zsh-arithmetic` (evaluated by zsh only). A language without a reader is `unknown`.
 """
+
+SHELLS = ("shell", "sh", "bash", "login")
+"""The languages that a shell runs."""
 
 VERDICTS = ("read", "write", "unknown")
 
@@ -211,16 +216,19 @@ class Option(Record):
         role: one of `ROLES` for the value, or None.
         language: of a value with role `script`; never None then.
         runs_value: the words taken (`until`) or the value are the argv of an inner command.
-        fills: inside that inner command, this text is replaced by unknown words (`{}` of find).
+        fills: inside that inner command, each of these texts is replaced by unknown words (`{}` of find), all by
+            one word each; by any number where the end that was found has two words (`{} +`), or `adds` is `words`.
+        adds: the inner command gets one `word` more, or `words`, when none of `fills` is in it.
         program: the value names a program with its arguments, judged as that command.
         only: values that have no effect and are no script; any other has. Empty: every value counts.
         matching: the effect exists only for values of these shapes (and for a value that is not known).
             Empty: not asked.
-        ends: for `until`: the last words, each `;` or two words such as `{} +`.
+        ends: for `until`: the last words, each `;` or two words such as `{} +`; an empty text is the end of all.
         dash: with `target: value`, `-` is standard output.
     """
 
     __slots__ = (
+        "adds",
         "dash",
         "effects",
         "ends",
@@ -245,6 +253,7 @@ class Option(Record):
         "language",
         "runs_value",
         "fills",
+        "adds",
         "program",
         "only",
         "matching",
@@ -264,7 +273,8 @@ class Option(Record):
         role: str | None = None,
         language: str | None = None,
         runs_value: bool = False,
-        fills: str | None = None,
+        fills: tuple[str, ...] = (),
+        adds: str | None = None,
         program: bool = False,
         only: tuple[Pattern, ...] = (),
         matching: tuple[Pattern, ...] = (),
@@ -273,7 +283,7 @@ class Option(Record):
     ) -> None:
         self.names, self.line, self.takes, self.effects = names, line, takes, effects
         self.target, self.role, self.language = target, role, language
-        self.runs_value, self.fills, self.program = runs_value, fills, program
+        self.runs_value, self.fills, self.adds, self.program = runs_value, fills, adds, program
         self.only, self.matching, self.ends, self.dash = only, matching, ends, dash
 
     @property
@@ -415,13 +425,14 @@ class Case(Record):
 class Runs(Record):
     """The command inside a command.
 
-    `words`: where its words are: `operands` (those that no slot takes, from the first one on), or the name of
-    a `many` slot. `default`: what runs when there are none (`echo` for xargs); None: nothing runs then.
-    `fills`: options (first spellings) whose value is a text that is replaced by unknown words inside the
-    command; an option without a value fills `{}`. `adds`: unknown words are appended (only when no option of
-    `fills` is given). `assignments`: leading words `NAME=value` are assignments for the inner command
-    (`env`). `joined`: the words, joined by spaces, are shell text (`eval`). `absent_with`: nothing runs when
-    one of these options is given (`command -v`).
+    `words`: where its words are: `operands` (those that no slot takes, from the first one on), or the name of a
+    `many` slot. `default`: what runs when there are none (`echo` for xargs); None: nothing runs then. `fills`:
+    options (first spellings) whose value is a text that is replaced by unknown words inside the command; an
+    option without a value fills `{}`. `adds`: unknown words are appended (only when no option of `fills` is
+    given). `assignments`: leading words `NAME=value` are assignments for the inner command (`env`). `joined`: the
+    words, joined by spaces, are text in this language: `shell` for the shell that reads the whole text (`eval`),
+    `sh`, `bash` or `login` for a new one. `absent_with`: nothing runs when one of these options is given
+    (`command -v`).
     """
 
     __slots__ = ("absent_with", "adds", "assignments", "default", "fills", "joined", "line", "words")
@@ -436,7 +447,7 @@ class Runs(Record):
         fills: frozenset[str] = frozenset(),
         adds: bool = False,
         assignments: bool = False,
-        joined: bool = False,
+        joined: str | None = None,
         absent_with: frozenset[str] = frozenset(),
     ) -> None:
         self.words, self.line, self.default, self.fills = words, line, default, fills

@@ -20,6 +20,7 @@ from shellguard.rules.model import (
     PLACES,
     PRINTS,
     ROLES,
+    SHELLS,
     STYLES,
     TAKES,
     TOUCHES,
@@ -86,6 +87,8 @@ def _definitions() -> Schema:
         "stdout": {"const": "stdout"},
         "value": {"const": "value"},
         "added": {"const": "words"},
+        "added_to_value": {"enum": ["word", "words"]},
+        "shell": {"enum": list(SHELLS)},
         "effects": _choices(EFFECTS),
         "changes": _choices(CHANGES),
         "marks": _choices(MARKS),
@@ -168,7 +171,7 @@ _LIMITS: Schema = {
 }
 """What needs an effect that it limits, and what a script that it speaks of."""
 
-_OF_A_VALUE = ("as", "dash", "fills", "language", "matching", "only", "program", "runs")
+_OF_A_VALUE = ("adds", "as", "dash", "fills", "language", "matching", "only", "program", "runs")
 """Words of an option that speak of its value."""
 
 

@@ -51,11 +51,15 @@ ROOT: Words = {
 }
 
 OPTION: Words = {
+    "adds": ("added_to_value", "What the command that it runs gets when nothing is filled in."),
     "as": ("role", "What the text of its value is."),
     "dash": ("stdout", "The value `-` is standard output."),
     "effect": ("effects", "What giving it adds."),
     "ends": ("texts", "For `takes: until`: what ends its words."),
-    "fills": ("text", "The text that is filled in, in the command that it runs."),
+    "fills": (
+        "text",
+        "The texts that are filled in, in the command that it runs, with a blank between them.",
+    ),
     "language": ("text", "The language of its value, for `as: script`."),
     "matching": ("texts", "Only values of these shapes have the effect."),
     "only": ("texts", "Values of these shapes have no effect."),
@@ -100,7 +104,7 @@ RUNS: Words = {
     "command": ("text", "Where its words are: `operands`, or the name of an operand with `many`."),
     "default": ("text", "What runs when there are no words."),
     "fills": ("names", "Options whose value is replaced inside it by words that nobody can see."),
-    "joined": ("boolean", "The words, joined by blanks, are shell text."),
+    "joined": ("shell", "The words, joined by blanks, are text for this shell."),
 }
 
 VARIABLE: Words = {

@@ -8,6 +8,7 @@ is `unknown`. No reader knows which command the script belongs to.
 from __future__ import annotations
 
 from shellguard.effects import Effect, Kind
+from shellguard.rules.model import SHELLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
     from shellguard.values.value import Value
 
 LANGUAGES = (
-    *("arithmetic", "awk", "bash", "graphql", "jq", "printf", "sed", "sh", "shell", "sql", "zsh-arithmetic"),
+    *("arithmetic", "awk", "bash", "graphql", "jq", "login", "printf", "sed", "sh", "shell", "sql"),
+    *("zsh-arithmetic",),
 )
 """Every language that has a reader. Any other is `unknown` as a whole.
 
-`shell` is text for the shell that reads the whole text, `bash` and `sh` for a new one of that kind. `zsh-arithmetic` is
+`shell` is text for the shell that reads the whole text, `bash` and `sh` for a new one of that kind, `login` for a new
+one of any kind. `zsh-arithmetic` is
 what zsh evaluates and bash takes for a number or refuses.
 """
 
@@ -52,7 +55,7 @@ def script_facts(
     language: str, value: Value, source: RuleRef, scope: Scope, inquiry: Inquiry, *, same_shell: bool = False
 ) -> None:
     """Judges a word that is a script. `same_shell`: shell text that the shell of the whole text will run itself."""
-    if language in ("shell", "bash", "sh"):
+    if language in SHELLS:
         from shellguard.analysis.embedded.shell import shell_facts
 
         shell_facts(language, value, source, scope, inquiry, same_shell=same_shell)

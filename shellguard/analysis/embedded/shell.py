@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from shellguard.values.value import Value
 
 
-_KINDS = {"bash": "bash"}
+_KINDS = {"bash": "bash", "login": "any"}
 """The shell that runs a text of this language, as `Assumptions` name it; any other is a shell of POSIX."""
 
 
 def shell_facts(
     language: str, value: Value, source: RuleRef, scope: Scope, inquiry: Inquiry, *, same_shell: bool
 ) -> None:
-    """Judges a text that a new shell runs: nothing that this text set is known there. `bash` and `sh` are their names.
+    """Judges a text that a new shell runs: nothing that this text set is known there. `language` is one of `SHELLS`.
 
     `same_shell`: this shell runs it, at a time nobody knows (`trap`), when every variable may have changed. And it must
     not set anything that the rest of the text could meet.
