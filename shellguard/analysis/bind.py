@@ -12,6 +12,8 @@ from shellguard.values.value import Shape, Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shellguard.rules.model import Operand, Option, Spec
     from shellguard.spans import Span
 
@@ -42,14 +44,15 @@ class Problem:
 class Bound:
     """One level of a call (the command, or one of its subcommands) with its words.
 
-    `uses` are the options in order, `operands` the words that are none. `inner` is what `runs` takes of them.
-    `loose`: some word may be any option of this level, so that each later word may also be an operand (`doubtful`),
-    and nobody knows which options are given: `given` are those that may be, `certain` those in front of that word.
-    `many`: some operand stands for any number of words, `moves`: for none or for several. `any_subcommand`: the word
-    that names the subcommand is not known. `span` is that of all words of the level.
+    `uses` are the options in order (`acts`: one of them may add a fact), `operands` the words that are none.
+    `loose`: some word may be any option of this level, so that each later word may also be
+    an operand (`doubtful`), and nobody knows which options are given: `given` are those that may be, `certain` those in
+    front of that word. `many`: some operand stands for any number of words, `moves`: for none or for several.
+    `any_subcommand`: the word that names the subcommand is not known. `span` is that of all words of the level.
     """
 
     __slots__ = (
+        "acts",
         "any_subcommand",
         "certain",
         "doubtful",
@@ -72,11 +75,12 @@ class Bound:
         self.operands: list[Value] = []
         self.doubtful: list[Value] = []
         self.problems: list[Problem] = []
-        self.loose = self.many = self.moves = self.any_subcommand = False
+        self.acts = self.loose = self.many = self.moves = self.any_subcommand = False
 
     def add(self, option: Option, span: Span, values: tuple[Value, ...] = (), *, many: bool = False) -> None:
         """One option more."""
         self.uses.append(Use(option, span, values, many=many))
+        self.acts = self.acts or not option.harmless
         self.given.add(option.names[0])
         if not self.loose:  # else the word may be a value, or stand behind `--`
             self.certain.add(option.names[0])
@@ -449,31 +453,34 @@ def slots_of(bound: Bound) -> list[tuple[Value, tuple[Operand, ...]]]:
     if not bound.operands and not bound.doubtful:
         return []
     if not (bound.loose or bound.doubtful or bound.moves):  # nearly every call
-        there = [
-            slot
-            for slot in bound.spec.operands
-            if not (slot.absent_with or slot.present_with) or exists(slot, bound)
-        ]
-        if len(there) == 1 and there[0].many:
-            return [(value, (there[0],)) for value in bound.operands]
-        filled = assigned(there, len(bound.operands))
+        slots = bound.spec.operands
+        if bound.spec.has_changing_slots:
+            slots = tuple([slot for slot in slots if exists(slot, bound)])
+        if len(slots) == 1 and slots[0].many:
+            return [(value, slots) for value in bound.operands]
+        filled = assigned(slots, len(bound.operands))
         return [
             (value, () if slot is None else (slot,))
             for value, slot in zip(bound.operands, filled, strict=True)
         ]
-    slots = [(slot, exists(slot, bound)) for slot in bound.spec.operands]
-    present = [slot for slot, there in slots if there is not False]
+    asked = [(slot, exists(slot, bound)) for slot in bound.spec.operands]
+    present = [slot for slot, there in asked if there is not False]
     operands = bound.operands
-    certain = not bound.loose and all(there is not None for _, there in slots)
+    certain = not bound.loose and all(there is not None for _, there in asked)
     first_many = next((index for index, value in enumerate(operands) if value.many), len(operands))
     exact = assigned(present, len(operands))
     moves = any(slot.many for slot in present[:-1])  # a count of words decides which slot a later one fills
     later = len(bound.doubtful) + sum(
-        1 for _, there in slots if there is None
+        1 for _, there in asked if there is None
     )  # slots a word may be pushed along
     found: list[tuple[Value, tuple[Operand, ...]]] = []
+    holds_all = any(slot.many for slot in present)
     for index, value in enumerate(operands):
-        if certain and (first_many == len(operands) or (index < first_many and not moves)):
+        if (
+            index >= len(present) and not holds_all
+        ):  # there are too many words, but where some of them are none
+            found.append((value, ()))
+        elif certain and (first_many == len(operands) or (index < first_many and not moves)):
             slot = exact[index]
             found.append((value, () if slot is None else (slot,)))
         elif moves or (not certain and first_many < len(operands)):
@@ -487,7 +494,7 @@ def slots_of(bound: Bound) -> list[tuple[Value, tuple[Operand, ...]]]:
     return found
 
 
-def assigned(slots: list[Operand], count: int) -> list[Operand | None]:
+def assigned(slots: Sequence[Operand], count: int) -> list[Operand | None]:
     """The slot of each of `count` operands. A `many` slot leaves one word for each slot behind it."""
     found: list[Operand | None] = []
     for position, slot in enumerate(slots):

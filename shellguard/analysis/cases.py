@@ -63,21 +63,23 @@ _UNKNOWN = frozenset({Effect.UNKNOWN})
 
 def holds(case: Case, bound: Bound) -> bool | None:
     """Whether all that the case asks for is so; None when that depends on a word nobody can see."""
-    answers = (
-        _count(case, bound),
-        _any_of(case.any_of, bound),
-        _none_of(case.none_of, bound),
-        _first(case.first, bound),
-        _values(case.values, bound),
-    )
-    if False in answers:
-        return False
-    return None if None in answers else True
+    certain = True
+    for asked, answer in (
+        (case.minimum is not None or case.maximum is not None, _count),
+        (case.any_of is not None, _any_of),
+        (case.none_of is not None, _none_of),
+        (case.first is not None, _first),
+        (case.values is not None, _values),
+    ):
+        if asked:
+            held = answer(case, bound)
+            if held is False:
+                return False
+            certain = certain and held is True
+    return True if certain else None
 
 
 def _count(case: Case, bound: Bound) -> bool | None:
-    if case.minimum is None and case.maximum is None:
-        return True
     least, most = bound.minimum, bound.maximum
     low = 0 if case.minimum is None else case.minimum
     high = case.maximum
@@ -87,35 +89,31 @@ def _count(case: Case, bound: Bound) -> bool | None:
     return True if certain else None
 
 
-def _any_of(names: frozenset[str] | None, bound: Bound) -> bool | None:
-    if names is None or not names.isdisjoint(bound.certain):
+def _any_of(case: Case, bound: Bound) -> bool | None:
+    if not (case.any_of or frozenset()).isdisjoint(bound.certain):
         return True
     return None if bound.loose else False
 
 
-def _none_of(names: frozenset[str] | None, bound: Bound) -> bool | None:
-    if names is None:
-        return True
-    if not names.isdisjoint(bound.certain):
+def _none_of(case: Case, bound: Bound) -> bool | None:
+    if not (case.none_of or frozenset()).isdisjoint(bound.certain):
         return False
     return None if bound.loose else True
 
 
-def _first(patterns: tuple[Pattern, ...] | None, bound: Bound) -> bool | None:
-    if patterns is None:
-        return True
+def _first(case: Case, bound: Bound) -> bool | None:
     if not bound.operands:
         return None if bound.loose else False
-    answer = _like(patterns, bound.operands[0])
+    answer = _like(case.first or (), bound.operands[0])
     if bound.loose or bound.operands[0].many:
         return None
     return answer
 
 
-def _values(wanted: dict[str, tuple[Pattern, ...]] | None, bound: Bound) -> bool | None:
+def _values(case: Case, bound: Bound) -> bool | None:
     """For each option: it is given, and each value it has is one of these."""
     answers: list[bool | None] = []
-    for name, patterns in (wanted or {}).items():
+    for name, patterns in (case.values or {}).items():
         uses = [use for use in bound.uses if use.option.name == name]
         if not uses:
             answers.append(None if bound.loose else False)

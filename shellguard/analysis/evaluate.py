@@ -47,10 +47,10 @@ def _invocation(
 ) -> Value | None:
     operands_only = inquiry.assumptions.unknown_words == "operand"
     readings = bind(rule.spec, words[1:], words[0].span, operands_only=operands_only)
-    if len(readings) > 1 and not inquiry.step(words[0].span, len(readings) * (1 + len(words) // 8)):
-        return None
     if len(readings) == 1:
         return _judge(Call(rule.path, words, readings[0]), scope, inquiry, settings)
+    if not inquiry.step(words[0].span, len(readings) * (1 + len(words) // 8)):
+        return None
     branches = [scope.layer() for _ in readings]
     for levels, branch in zip(readings, branches, strict=True):
         _judge(Call(rule.path, words, levels), branch, inquiry, settings)
@@ -61,14 +61,17 @@ def _invocation(
 def _judge(call: Call, scope: Scope, inquiry: Inquiry, settings: tuple[Setting, ...]) -> Value | None:
     """Judges a call in one way to read its words."""
     leaf = call.leaf
-    if leaf.spec.marks:
+    spec = leaf.spec
+    acts = False
+    if spec.marks:
         inquiry = _elsewhere(call, inquiry)
-    if inquiry.piped and "settings" in leaf.spec.changes:
+    if inquiry.piped and "settings" in spec.changes:
         inquiry.limits.input_moved = True
     if settings or scope.names or scope.exported:  # else the text has set nothing
-        environment_facts(leaf.spec, settings, call.path, scope, inquiry)
+        environment_facts(spec, settings, call.path, scope, inquiry)
     for level in call.levels:
-        if level.uses or level.loose:
+        if level.acts or level.loose:
+            acts = True
             _option_facts(call, level, scope, inquiry)
         if level.problems:
             _problem_facts(call, level, inquiry)
@@ -79,8 +82,10 @@ def _judge(call: Call, scope: Scope, inquiry: Inquiry, settings: tuple[Setting, 
     if not leaf.any_subcommand:
         if call.placed or leaf.many:
             _operand_facts(call, scope, inquiry)
-        inner_commands(call, scope, inquiry, settings)
-    change_state(call, scope, inquiry, settings)
+        if acts or spec.runs is not None:
+            inner_commands(call, scope, inquiry, settings)
+    if acts or spec.changes or spec.has_roles:
+        change_state(call, scope, inquiry, settings)
     return output_of(call, base)
 
 
@@ -238,16 +243,9 @@ def _operand_facts(call: Call, scope: Scope, inquiry: Inquiry) -> None:
             source = call.ref(spec, slot.line, f"operands.{slot.name}")
             because = f"{slot.name} of `{spec.name}`"
             same_shell = bool(spec.changes)
+            kind = Kind.OPERAND
             _word_facts(
-                slot,
-                value,
-                value.span,
-                because,
-                source,
-                scope,
-                inquiry,
-                kind=Kind.OPERAND,
-                same_shell=same_shell,
+                slot, value, value.span, because, source, scope, inquiry, kind=kind, same_shell=same_shell
             )
     if inquiry.assumptions.has_zsh:
         _numbers_for_zsh(call, scope, inquiry)

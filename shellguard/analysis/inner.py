@@ -27,7 +27,7 @@ MAX_UNSEEN = 8
 def inner_commands(call: Call, scope: Scope, inquiry: Inquiry, settings: tuple[Setting, ...]) -> None:
     """Judges every command that the call runs and that its words name."""
     for level in call.levels:
-        for use in level.uses:
+        for use in level.uses if level.acts else ():
             if use.option.runs_value:
                 source = call.ref(level.spec, use.option.line, f"options.{use.option.name}")
                 _run(_words_of(use, call), use.span, call, source, settings, scope, inquiry)

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 MAX_FACTS = 20_000
 """More facts than this are not kept; the answer is `unknown` then. A text of 1 MB has fewer."""
 
+INNER_TEXT_AT_LEAST = 4_000
+"""Characters of shell text inside words (`eval`, `sh -c`) that are read even where the whole text is short."""
+
 MAX_DEPTH = 20
 """Commands inside commands (functions, `sh -c`, `eval`, `xargs`) beyond this are not followed."""
 
@@ -81,12 +84,13 @@ class Limits:
     do, so that both are looked for once (with the loop or spec, whose identity another could get otherwise).
     """
 
-    __slots__ = ("assigned", "facts", "input_moved", "said", "steps", "worst")
+    __slots__ = ("assigned", "facts", "input_moved", "said", "steps", "text", "worst")
 
     def __init__(self, length: int) -> None:
         """For a text of `length` characters."""
         self.facts = MAX_FACTS
         self.steps = STEPS_AT_LEAST + length // 2  # `a;a;a` has no more commands than that
+        self.text = INNER_TEXT_AT_LEAST + 2 * length  # `eval eval eval ...` is read again at each level
         self.said = False
         self.input_moved = False
         self.assigned: Known = {}
@@ -186,6 +190,11 @@ class Inquiry:
             return False
         self.unknown(span, f"commands inside commands are followed {MAX_DEPTH} deep, not further", Kind.LIMIT)
         return True
+
+    def may_read(self, text: str, span: Span) -> bool:
+        """Takes the characters of a text inside the text; False when too many were taken, which is then a fact."""
+        self.limits.text -= len(text)
+        return self.limits.text > 0 or self.step(span, self.limits.steps)
 
     def step(self, span: Span, steps: int = 1) -> bool:
         """Takes some steps; False when none is left, which is then a fact."""

@@ -57,7 +57,7 @@ def change_state(call: Call, scope: Scope, inquiry: Inquiry, settings: tuple[Set
 def _words_with_roles(call: Call) -> list[tuple[str, Value]]:
     found: list[tuple[str, Value]] = []
     for level in call.levels:
-        for use in level.uses:
+        for use in level.uses if level.acts else ():
             if use.option.role is not None:
                 found += [(use.option.role, value) for value in use.values]
     for value, slots in call.placed:

@@ -190,13 +190,13 @@ def command(
         handed_on(settings, scope, inquiry)
         inquiry.unknown(head.span, "the name of this command cannot be told", Kind.NAME)
         return None
+    if not settings and head.text not in scope.defined:  # nearly every command
+        return _tool(words, scope, inquiry, ())
     output: Value | None = None
     for definition in scope.definitions(head.text):
         if definition is None and settings:
             layer = scope.layer()
-            for (
-                setting
-            ) in settings:  # a builtin sees them, a subscript may read them; they do not stay (no history)
+            for setting in settings:  # a builtin and a subscript see them; they do not stay, so no history
                 layer.variables[setting.name] = setting.as_variable()
                 layer.names.add(setting.name)
             output = _tool(words, layer, inquiry, settings)
@@ -259,7 +259,7 @@ def _judged_by(
 
 def _name_of(text: str) -> str | None:
     """The command's name without its folder; None for a program that is not the system's."""
-    folder, slash, name = text.rpartition("/")
-    if not slash:
+    if "/" not in text:
         return text
+    folder, _, name = text.rpartition("/")
     return name if folder in SYSTEM_FOLDERS else None

@@ -225,6 +225,7 @@ class Option(Record):
             Empty: not asked.
         ends: for `until`: the last words, each `;` or two words such as `{} +`; an empty text is the end of all.
         dash: with `target: value`, `-` is standard output.
+    `harmless`: giving it can never add a fact, as with what `flags`, `values` and `maybe` list.
     """
 
     __slots__ = (
@@ -233,6 +234,7 @@ class Option(Record):
         "effects",
         "ends",
         "fills",
+        "harmless",
         "language",
         "line",
         "matching",
@@ -285,16 +287,12 @@ class Option(Record):
         self.target, self.role, self.language = target, role, language
         self.runs_value, self.fills, self.adds, self.program = runs_value, fills, adds, program
         self.only, self.matching, self.ends, self.dash = only, matching, ends, dash
+        self.harmless = not (effects or role or runs_value or program)
 
     @property
     def name(self) -> str:
         """The first spelling."""
         return self.names[0]
-
-    @property
-    def harmless(self) -> bool:
-        """Whether giving it can never add a fact: what `flags`, `values` and `maybe` list."""
-        return not (self.effects or self.role or self.runs_value or self.program)
 
 
 class Operand(Record):
@@ -551,6 +549,8 @@ class Spec(Record):
         prints: what standard output looks like, or None.
         helpers: programs the tool itself starts to do its work.
     `all_marks` are the marks of every fact about what the command does by itself: `touches:cache`, `config:repo` ...
+    `has_roles`: some operand names a variable, a function, an alias, or is a script. `has_changing_slots`: the options
+    decide which slots there are.
     """
 
     __slots__ = (
@@ -561,6 +561,8 @@ class Spec(Record):
         "effects",
         "env_complete",
         "examples",
+        "has_changing_slots",
+        "has_roles",
         "helpers",
         "judgement",
         "language",
@@ -657,6 +659,8 @@ class Spec(Record):
             helpers,
         )
         self.prints, self.touches, self.changes, self.marks = prints, touches, changes, marks
+        self.has_roles = any(slot.role for slot in operands)
+        self.has_changing_slots = any(slot.absent_with or slot.present_with for slot in operands)
         self.all_marks: tuple[str, ...] = ()
         if marks or touches or runs_config:
             places = [f"touches:{place}" for place in sorted(touches)]

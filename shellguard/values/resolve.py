@@ -416,7 +416,7 @@ class _Builder:
     def _value(self) -> Value:
         if not self.open:
             return Value(self.text, self.span)
-        if self.dropped and self.many:
+        if self.dropped and self.many and self.text[:1] != "-":  # how an option begins is the worst it can be
             return unknown(self.span, many=True)
         gone = self.dropped or (self.gone and self.blank)
         return Value(

@@ -48,6 +48,8 @@ def shell_facts(
 
 def run_text(value: Value, scope: Scope, inquiry: Inquiry, source: RuleRef) -> None:
     """Judges an exact value as shell text that runs in `scope`. `inquiry` is inside the word already."""
+    if not inquiry.may_read(value.text, value.span):
+        return
     try:
         tree = parse(value.text)
     except ShellSyntaxError as error:
