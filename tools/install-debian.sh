@@ -7,6 +7,21 @@ set -euo pipefail
 packages=(
   dash # what other shells make of a text: the rules for the dialect `any`
   zsh
+  busybox # a second opinion on sed, awk, tar and find
+  csvkit  # the tools that the tables of tests/analysis/small run
+  datamash
+  gawk
+  git
+  jq
+  libarchive-tools
+  libxml2-utils
+  mawk
+  miller
+  openssh-client
+  original-awk
+  rsync
+  toybox
+  yq
 )
 
 missing=()

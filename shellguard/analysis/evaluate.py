@@ -171,8 +171,10 @@ def _effects_below(spec: Spec) -> set[str]:
 
 
 def _option_facts(call: Call, level: Bound, scope: Scope, inquiry: Inquiry) -> None:
+    joined = _joined_script(call, level, inquiry) if len(level.uses) > 1 else None
     for use in level.uses:
-        _use_facts(call, level.spec, use, scope, inquiry)
+        if use.option is not joined:
+            _use_facts(call, level.spec, use, scope, inquiry)
     if level.loose:
         _any_option_facts(call, level, inquiry)
 
@@ -197,6 +199,22 @@ def _use_facts(call: Call, spec: Spec, use: Use, scope: Scope, inquiry: Inquiry)
         _word_facts(
             option, value, use.span, because, source, scope, inquiry, kind=Kind.OPTION, same_shell=same_shell
         )
+
+
+def _joined_script(call: Call, level: Bound, inquiry: Inquiry) -> Option | None:
+    """The option whose values make one script together, which is judged here."""
+    first = next((use.option for use in level.uses if use.option.role == "script"), None)
+    if first is None:
+        return None
+    values = [value for use in level.uses if use.option is first for value in use.values]
+    if len(values) < 2 or any(value.sample is None for value in values):
+        return None
+    from shellguard.analysis.embedded import JOINED, pieces_facts
+
+    if first.language not in JOINED:
+        return None
+    pieces_facts(values, call.ref(level.spec, first.line, f"options.{first.name}"), inquiry)
+    return first
 
 
 def _any_option_facts(call: Call, level: Bound, inquiry: Inquiry) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from shellguard.effects import Effect, Kind
 from shellguard.rules.model import SHELLS
+from shellguard.values.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from shellguard.analysis.inquiry import Inquiry
     from shellguard.effects import RuleRef
     from shellguard.values.scope import Scope
-    from shellguard.values.value import Value
 
 LANGUAGES = (
     *("arithmetic", "awk", "bash", "graphql", "jq", "login", "printf", "sed", "sh", "shell", "sql"),
@@ -35,13 +35,13 @@ NEW_SHELL = "shell text"
 
 
 class Finding:
-    """One thing that an embedded script may do."""
+    """One thing that an embedded script may do. `command` is the shell text that it starts, where that is known."""
 
-    __slots__ = ("because", "effect")
-    __match_args__ = ("effect", "because")
+    __slots__ = ("because", "command", "effect")
+    __match_args__ = ("effect", "because", "command")
 
-    def __init__(self, effect: str, because: str) -> None:
-        self.effect, self.because = effect, because
+    def __init__(self, effect: str, because: str, command: str | None = None) -> None:
+        self.effect, self.because, self.command = effect, because, command
 
     def __repr__(self) -> str:
         return f"Finding({self.effect!r}, {self.because!r})"
@@ -69,10 +69,28 @@ def script_facts(
     elif value.sample is None:
         inquiry.unknown(value.span, f"a {language} script that is not known", Kind.UNSEEN, source)
     else:
-        _read(language, value.sample, value, source, inquiry)
+        _read(language, value.sample, value, source, scope, inquiry)
 
 
-def _read(language: str, text: str, value: Value, source: RuleRef, inquiry: Inquiry) -> None:
+JOINED = frozenset({"sed"})
+"""Languages of which several words (`sed -e a -e b`) make one script, one line after the other."""
+
+
+def pieces_facts(values: list[Value], source: RuleRef, inquiry: Inquiry) -> None:
+    """Judges several words that are one sed script together. All of them are known."""
+    from shellguard.analysis.embedded import sed
+
+    found: list[Finding] = []
+    try:
+        sed.read_pieces([value.sample or "" for value in values], found)
+    except NotUnderstoodError as problem:
+        found.append(Finding(Effect.UNKNOWN, str(problem)))
+    span = (values[0].span[0], max(value.span[1] for value in values))
+    for finding in found:
+        inquiry.add(finding.effect, span, finding.because, source, kind=Kind.SCRIPT)
+
+
+def _read(language: str, text: str, value: Value, source: RuleRef, scope: Scope, inquiry: Inquiry) -> None:
     reader = reader_of(language)
     if reader is None:
         inquiry.unknown(value.span, f"nothing here reads {language}", Kind.SCRIPT, source)
@@ -83,7 +101,10 @@ def _read(language: str, text: str, value: Value, source: RuleRef, inquiry: Inqu
     except NotUnderstoodError as problem:
         found.append(Finding(Effect.UNKNOWN, str(problem)))
     for finding in found:
-        inquiry.add(finding.effect, value.span, finding.because, source, kind=Kind.SCRIPT)
+        if finding.command is None or not value.exact:
+            inquiry.add(finding.effect, value.span, finding.because, source, kind=Kind.SCRIPT)
+        else:
+            script_facts("sh", Value(finding.command, value.span), source, scope, inquiry)
 
 
 def reader_of(language: str) -> Callable[[str, list[Finding]], None] | None:

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """sed scripts: which commands they hold, and which of those write, run a program or read another file.
 
-Source: GNU sed manual 4.9, "sed scripts", and POSIX; where GNU and BSD read differently (the end of a label), the
-reading that shows more commands is taken. Seen in GNU sed 4.9: a delimiter inside a bracket expression ends nothing.
+The seds of GNU, BSD, busybox and toybox read some texts differently. Where one of them may see a command that the
+others do not, the script is not understood, or every reading counts: the end of a label, a backslash in brackets,
+text that goes on in the next `-e`. A script that all of them refuse is not understood either.
+
+Source: the manual of GNU sed 4.9, POSIX, FreeBSD's sed(1); each doubtful place by running GNU sed 4.9, busybox 1.35
+and toybox 0.8.9. A delimiter inside a bracket expression ends nothing, for all of them.
 """
 
 from __future__ import annotations
@@ -12,30 +16,70 @@ from shellguard.effects import Effect
 
 _BLANKS = " \t"
 _DIGITS = frozenset("0123456789")
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 _PLAIN_COMMANDS = frozenset("=dDgGhHnNpPxFz")
-_NUMBER_COMMANDS = frozenset("lLqQ")
+_NUMBER_COMMANDS = frozenset("lqQ")
 _LABEL_COMMANDS = frozenset("btT")
-_OWN_OUTPUT = frozenset({"/dev/stdout", "/dev/stderr"})
+_FLAGS = frozenset("gpiImM \t")
+"""The harmless flags of `s`; blanks stand between flags for most seds."""
+
+_OWN_OUTPUT = frozenset({"/dev/stdout", "/dev/stderr", "/dev/null"})
 
 
 def read(text: str, found: list[Finding]) -> None:
-    """Reads a whole script, or one of the pieces of several `-e`."""
-    _Reader(text, found).script()
+    """Reads a whole script."""
+    read_pieces([text], found)
+
+
+def read_pieces(pieces: list[str], found: list[Finding]) -> None:
+    """Reads the script that several `-e` make together, one line after the other."""
+    text = "\n".join(pieces)
+    borders = set()
+    end = -1
+    for piece in pieces[:-1]:
+        end += 1 + len(piece)
+        borders.add(end)
+    reader = _Reader(text, borders, found, backslash_quotes=False)
+    reader.script()
+    if reader.backslash_seen:
+        _Reader(text, borders, found, backslash_quotes=True).script()
 
 
 class _Reader:
-    __slots__ = ("at", "found", "text")
+    """`borders` are the newlines between two `-e`. `backslash_quotes`: in brackets, `\\]` does not end them."""
 
-    def __init__(self, text: str, found: list[Finding]) -> None:
-        self.text, self.found, self.at = text, found, 0
+    __slots__ = (
+        "at",
+        "backslash_quotes",
+        "backslash_seen",
+        "borders",
+        "found",
+        "label_line",
+        "labels",
+        "open",
+        "text",
+        "wanted",
+    )
+
+    def __init__(self, text: str, borders: set[int], found: list[Finding], *, backslash_quotes: bool) -> None:
+        self.text, self.borders, self.found, self.at = text, borders, found, 0
+        self.backslash_quotes, self.backslash_seen = backslash_quotes, False
+        self.label_line = -1  # the end of a line that is a label as a whole, for some
+        self.open = 0  # groups
+        self.labels: set[str] = set()
+        self.wanted: set[str] = set()
 
     def script(self) -> None:
         while True:
             self.skip(_BLANKS + "\n;")
             if self.at >= len(self.text):
-                return
-            self.address()
-            self.command()
+                break
+            addresses = self.address()
+            self.command(addresses)
+        if self.open:
+            raise NotUnderstoodError("a group of the sed script is not closed")
+        if not self.wanted <= self.labels:
+            raise NotUnderstoodError("the sed script goes to a label that it does not have")
 
     # --- characters -------------------------------------------------------------------------------------------------
 
@@ -68,13 +112,23 @@ class _Reader:
         self.at = end
         return line
 
+    def continued(self) -> None:
+        """The newline in front of `at` belongs to a construct. Not for all seds, behind a label or between two `-e`."""
+        if self.at - 1 == self.label_line:
+            raise NotUnderstoodError("seds differ in where this label of the script ends")
+        if self.at - 1 in self.borders:
+            raise NotUnderstoodError("seds differ in whether the next -e goes on with this text")
+
     # --- addresses --------------------------------------------------------------------------------------------------
 
-    def address(self) -> None:
-        """`1`, `1~2`, `$`, `/re/I`, `\\,re,`, two of them with a comma, then `!`."""
+    def address(self) -> int:
+        """`1`, `1~2`, `$`, `/re/I`, `\\,re,`, two of them with a comma, then `!`. How many there are."""
+        count = 0
         if self.one_address():
+            count = 1
             self.skip(_BLANKS)
             if self.peek() == ",":
+                count = 2
                 self.at += 1
                 self.skip(_BLANKS)
                 if self.peek() in ("+", "~") and self.peek():
@@ -87,6 +141,7 @@ class _Reader:
         while self.peek() == "!":
             self.at += 1
             self.skip(_BLANKS)
+        return count
 
     def one_address(self) -> bool:
         char = self.peek()
@@ -117,11 +172,16 @@ class _Reader:
             if char == delimiter:
                 return
             if char == "\\":
-                self.next()
+                self.escaped()
             elif char == "\n":
                 raise NotUnderstoodError("a line ends inside a sed expression")
             elif char == "[":
                 self.bracket()
+
+    def escaped(self) -> None:
+        """Past the character behind a backslash."""
+        if self.next() == "\n":
+            self.continued()
 
     def bracket(self) -> None:
         """Past a bracket expression, behind its `[`. A `]` in front is a member; `[:alpha:]` and its kin nest."""
@@ -135,20 +195,36 @@ class _Reader:
                 return
             if char == "\n":
                 raise NotUnderstoodError("a line ends inside a bracket expression")
+            if char == "\\" and self.peek() == "]":
+                self.backslash_seen = True
+                if self.backslash_quotes:
+                    self.at += 1
             kind = self.peek()
             if char == "[" and kind in (":", ".", "=") and kind:
-                end = self.text.find(kind + "]", self.at + 1)
-                if end < 0:
-                    raise NotUnderstoodError("a character class without its end")
-                self.at = end + 2
+                self.class_name(kind)
+
+    def class_name(self, kind: str) -> None:
+        """Past `:alpha:]`, `.x.]` or `=x=]`. Seds differ in where any other text of this kind ends."""
+        end = self.text.find(kind + "]", self.at + 1)
+        name = self.text[self.at + 1 : end] if end >= 0 else ""
+        plain = bool(name) and _LETTERS.issuperset(name.lower())
+        if not plain or (kind != ":" and len(name) > 1):
+            raise NotUnderstoodError("a character class that is not known")
+        self.at = end + 2
 
     # --- commands ---------------------------------------------------------------------------------------------------
 
-    def command(self) -> None:
+    def command(self, addresses: int) -> None:
         name = self.next()
-        if name in "{}":
-            if name == "}":
-                self.end()
+        if addresses and name in ":}#":
+            raise NotUnderstoodError(f"{name!r} of sed takes no address")
+        if name == "{":
+            self.open += 1
+        elif name == "}":
+            self.open -= 1
+            if self.open < 0:
+                raise NotUnderstoodError("a sed script closes a group that is not open")
+            self.end()
         elif name == "#":
             self.rest_of_line()
         elif name in _PLAIN_COMMANDS:
@@ -157,14 +233,14 @@ class _Reader:
             self.skip(_BLANKS)
             self.number()
             self.end()
-        elif name in _LABEL_COMMANDS or name == ":":
-            self.label()
+        elif name in _LABEL_COMMANDS or name in ":v":
+            self.label(name)
         elif name in "aic":
             self.appended_text()
         elif name in "rR":
-            self.found.append(Finding(Effect.READS, f"{name} reads {self.rest_of_line().strip(_BLANKS)!r}"))
+            self.found.append(Finding(Effect.READS, f"{name} reads {self.file_name()!r}"))
         elif name in "wW":
-            self.written(self.rest_of_line().strip(_BLANKS), f"{name} of sed")
+            self.written(self.file_name(), f"{name} of sed")
         elif name == "e":
             self.rest_of_line()
             self.found.append(Finding(Effect.EXECUTES, "e of sed runs a command"))
@@ -182,20 +258,52 @@ class _Reader:
         if char and char not in ";\n}#":
             raise NotUnderstoodError(f"{char!r} behind a sed command")
 
-    def label(self) -> None:
+    def label(self, name: str) -> None:
+        """GNU sed ends a label at a blank, `;` or `}`, others with its line. What follows is read as GNU sed does."""
         self.skip(_BLANKS)
+        start = self.at
         while self.peek() and self.peek() not in ";\n} \t":
             self.at += 1
+        label = self.text[start : self.at]
+        if name == ":":
+            if not label:
+                raise NotUnderstoodError("a sed label without a name")
+            self.labels.add(label)
+        elif name != "v" and label:
+            self.wanted.add(label)
+        end = self.text.find("\n", self.at)
+        self.label_line = len(self.text) if end < 0 else end
         self.end()
+        if self.at == self.label_line:
+            self.label_line = -1
 
     def appended_text(self) -> None:
         """The text of `a`, `i`, `c`: up to a newline that no backslash quotes."""
+        self.skip(_BLANKS)
+        if self.peek() in ("", "\n", "}"):
+            raise NotUnderstoodError("a sed command without its text")
+        introduced = self.peek() == "\\"
+        first = self.at
         while self.peek():
             char = self.next()
             if char == "\\" and self.peek():
                 self.at += 1
+                if self.text[self.at - 1] == "\n":
+                    if introduced and self.at - 2 == first:  # `a\`: its text may stand in the next -e
+                        if self.at - 1 == self.label_line:
+                            self.continued()
+                    else:
+                        self.continued()
             elif char == "\n":
                 return
+
+    def file_name(self) -> str:
+        """A name takes the rest of its line, blanks at its end included."""
+        self.skip(_BLANKS)
+        name = self.rest_of_line()
+        if not name:
+            raise NotUnderstoodError("a sed command without its file")
+        return name
 
     def written(self, name: str, command: str) -> None:
         if name not in _OWN_OUTPUT:
@@ -209,14 +317,14 @@ class _Reader:
             flag = self.peek()
             if flag in _DIGITS and flag:
                 self.number()
-            elif flag in ("g", "p", "i", "I", "m", "M") and flag:
+            elif flag in _FLAGS:
                 self.at += 1
             elif flag == "e":
                 self.at += 1
                 self.found.append(Finding(Effect.EXECUTES, "flag e of s runs the line as a command"))
             elif flag == "w":
                 self.at += 1
-                self.written(self.rest_of_line().strip(_BLANKS), "flag w of s")
+                self.written(self.file_name(), "flag w of s")
                 return
             else:
                 break
@@ -228,7 +336,7 @@ class _Reader:
             if char == delimiter:
                 return
             if char == "\\":
-                self.next()
+                self.escaped()
             elif char == "\n":
                 raise NotUnderstoodError("a line ends inside a sed replacement")
 
@@ -236,6 +344,9 @@ class _Reader:
         delimiter = self.next()
         if delimiter in "\n\\":
             raise NotUnderstoodError("y of sed with a delimiter that cannot be one")
-        self.replacement(delimiter)
-        self.replacement(delimiter)
+        for _ in range(2):
+            start = self.at
+            self.replacement(delimiter)
+            if "[" in self.text[start : self.at]:
+                raise NotUnderstoodError("seds differ in whether brackets in y hold a delimiter")
         self.end()
