@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a tool says of itself: `TOOL --help` and its manual page, for a draft of its rule.
+"""What a tool says of itself: `TOOL --help`, its manual page, its completion files, for a draft of its rule.
 
 Running somebody's tool is the one thing of this kind that shellguard does, so the caller says so first. The tool gets
 an empty folder for its current and its home folder, nothing on standard input, a few variables and a time limit; no
@@ -8,6 +8,7 @@ shell is between.
 
 from __future__ import annotations
 
+import gzip
 import os
 import selectors
 import shutil
@@ -15,6 +16,7 @@ import signal
 import subprocess
 import tempfile
 import time
+import zlib
 
 TIME_LIMIT = 5.0
 """Seconds for one program."""
@@ -30,10 +32,58 @@ def program_of(tool: str) -> str | None:
 
 
 def commands_for(tool: str) -> list[list[str]]:
-    """What would be run: the tool for its help, `man` for its manual page where there is a `man`."""
+    """What would be run: the tool for its help, `man -w` for the place of its manual page where there is a `man`."""
     program, man = program_of(tool), program_of("man")
     commands = [] if program is None else [[program, "--help"]]
-    return commands if man is None else [*commands, [man, "-P", "cat", tool]]
+    return commands if man is None else [*commands, [man, "-w", tool]]
+
+
+def manual_at(place: str) -> str:
+    """The source of the manual page whose path `man -w` printed; empty where there is none that can be read."""
+    path = place.partition("\n")[0].strip()
+    if not os.path.isabs(path):
+        return ""
+    try:
+        if path.endswith(".gz"):
+            with gzip.open(path) as packed:
+                data = packed.read(MAX_OUTPUT)
+        else:
+            with open(path, "rb") as file:
+                data = file.read(MAX_OUTPUT)
+    except (OSError, EOFError, zlib.error):
+        return ""
+    return data.decode("utf-8", "replace")
+
+
+FISH_FOLDERS = (
+    "/usr/share/fish/completions",
+    "/usr/share/fish/vendor_completions.d",
+    "/usr/local/share/fish/vendor_completions.d",
+    "/opt/homebrew/share/fish/vendor_completions.d",
+)
+BASH_FOLDERS = (
+    "/usr/share/bash-completion/completions",
+    "/usr/local/share/bash-completion/completions",
+    "/etc/bash_completion.d",
+    "/opt/homebrew/etc/bash_completion.d",
+)
+"""Where package managers put completion files. They are read, never run."""
+
+
+def completions_of(tool: str) -> tuple[str, str]:
+    """The completion files of fish and of bash for the tool, each empty when there is none."""
+    fish = _first_file([os.path.join(folder, f"{tool}.fish") for folder in FISH_FOLDERS])
+    return fish, _first_file([os.path.join(folder, tool) for folder in BASH_FOLDERS])
+
+
+def _first_file(paths: list[str]) -> str:
+    for path in paths:
+        try:
+            with open(path, "rb") as file:
+                return file.read(MAX_OUTPUT).decode("utf-8", "replace")
+        except OSError:
+            continue
+    return ""
 
 
 def output_of(command: list[str]) -> str:

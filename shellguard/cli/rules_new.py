@@ -8,6 +8,10 @@ import rich_click as click
 from shellguard.cli.shelves import say
 from shellguard.explain import visible
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from shellguard.rules.told import Told
+
 
 @click.command()
 @click.argument("tool")
@@ -15,28 +19,34 @@ from shellguard.explain import visible
     "--from",
     "source",
     type=click.Path(exists=True, dir_okay=False, allow_dash=True),
-    help="Read the help text from a file, or from standard input (-), and run nothing.",
+    help="Read a help text, or the source of a manual page, from a file or standard input (-); run nothing.",
 )
 @click.option(
     "--output", type=click.Path(dir_okay=False), help="Write the draft here; no file is overwritten."
 )
-def new(tool: str, source: str | None, output: str | None) -> None:
+@click.option(
+    "--deep", is_flag=True, help="Also run `TOOL SUBCOMMAND --help` for each subcommand that its help names."
+)
+def new(tool: str, source: str | None, output: str | None, deep: bool) -> None:
     """Draft a rule from what TOOL says of itself.
 
-    Runs `TOOL --help` and `man TOOL`, each in an empty folder, without input, for five seconds at most, and says so
-    first. Everything in a draft is unknown until you say what it does, so a draft makes no command a read.
+    Runs `TOOL --help` and `man -w TOOL`, each in an empty folder, without input, for five seconds at most, and says so
+    first. Reads the source of the manual page and the completion files that are installed. Everything in a draft is
+    unknown until you say what it does, so a draft makes no command a read.
     """
     from shellguard.cli.streams import read_text
     from shellguard.rules.draft import draft
     from shellguard.rules.load import load_text
+    from shellguard.rules.told import from_help, from_manual
 
     if not _may_name(tool):
         raise click.UsageError(f"{visible(repr(tool))} cannot be the name of a command: no path, no blanks.")
-    if source is not None:
-        help_text, manual = read_text(source), ""
+    if source is None:
+        told = _told_by(tool, deep)
     else:
-        help_text, manual = _told_by(tool)
-    text = draft(tool, help_text, manual)
+        text = read_text(source)
+        told = from_manual(text) if text.lstrip().startswith((".", "'\\\"")) else from_help(text)
+    text = draft(tool, told)
     load_text(text, f"{tool}.yaml")  # a draft that does not load is a bug of ours, and seen at once
     if output is None:
         click.echo(text, nl=False)
@@ -59,22 +69,33 @@ def _may_name(tool: str) -> bool:
     )
 
 
-def _told_by(tool: str) -> tuple[str, str]:
-    """The help of the tool and its manual page, each empty when there is none."""
-    from shellguard.cli.helptext import TIME_LIMIT, commands_for, output_of, program_of
+def _told_by(tool: str, deep: bool) -> Told:
+    """What the tool's help, its manual page and its completion files say together."""
+    from shellguard.cli.helptext import commands_for, completions_of, manual_at, program_of
+    from shellguard.rules.told import from_bash, from_fish, from_help, from_manual
 
     program = program_of(tool)
     if program is None:
         raise click.UsageError(f"{tool} is not installed; `--from FILE` reads its help text from a file.")
-    told = {}
-    for command in commands_for(tool):
-        say(
-            f"running: {' '.join(command)}   (empty folder, no input, at most {TIME_LIMIT:g} seconds)",
-            err=True,
-        )
-        try:
-            told[command[0]] = output_of(command)
-        except OSError as error:
-            say(f"{command[0]}: {error.strerror}", err=True)
-    help_text = told.pop(program, "")
-    return help_text, "\n".join(told.values())
+    printed = {command[0]: _output_of(command) for command in commands_for(tool)}
+    told = from_help(printed.pop(program, ""))
+    if deep:
+        for names, below in told.subcommands():
+            below.add(from_help(_output_of([program, names[0], "--help"])))
+    told.add(from_manual(manual_at("".join(printed.values()))))
+    fish, bash = completions_of(tool)
+    told.add(from_fish(fish, tool), sure=False)
+    if not told.commands:  # it holds the options of all subcommands in one heap
+        told.add(from_bash(bash), sure=False)
+    return told
+
+
+def _output_of(command: list[str]) -> str:
+    from shellguard.cli.helptext import TIME_LIMIT, output_of
+
+    say(f"running: {' '.join(command)}   (empty folder, no input, at most {TIME_LIMIT:g} seconds)", err=True)
+    try:
+        return output_of(command)
+    except OSError as error:
+        say(f"{command[0]}: {error.strerror}", err=True)
+        return ""

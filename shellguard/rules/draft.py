@@ -12,6 +12,12 @@ from __future__ import annotations
 
 import re
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shellguard.rules.told import Told
+
 MAX_LINES = 5_000
 MAX_WORDS = 600
 """Options, and subcommands, that a draft lists at most."""
@@ -21,6 +27,7 @@ _VALUE = (
     r"(?:\[?=?<[^>\n]{1,40}>\]?|\[=[^\]\n]{1,40}\]|\[[A-Za-z][^\]\n]{0,40}\]|=\S{1,40}|[A-Z][A-Z0-9_.|:-]*\b)"
 )
 _SPELLING = re.compile(rf"(?P<name>{_NAME})(?P<gap> ?)(?P<value>{_VALUE})?")
+_EITHER = re.compile(r"--\[no-\]([a-z0-9][a-z0-9-]*)")
 _LOWER_VALUE = re.compile(r" (?P<value>[a-z][a-z0-9_-]{0,30})(?=  |$|, )")
 _HEADING = re.compile(r"^[A-Za-z][A-Za-z /-]{0,40}:?$")
 _COMMANDS = re.compile(r"\bcommands?:?$", re.IGNORECASE)
@@ -68,6 +75,7 @@ def options_in(text: str) -> list[Found]:
 
 def _options_of(line: str) -> list[Found]:
     """The options at the beginning of a line: `-o, --output=FILE` is one, `-amin N -anewer FILE` are two."""
+    line = _EITHER.sub(r"--\1, --no-\1", line)
     position = len(line) - len(line.lstrip(" "))
     found: list[Found] = []
     apart = True
@@ -81,7 +89,10 @@ def _options_of(line: str) -> list[Found]:
             found.append(Found((name,), takes))
         else:
             last = found[-1]
-            found[-1] = Found((*last.names, name), takes if last.takes == "none" else last.takes)
+            if name in last.names and last.takes == "none" != takes:  # `-c, --check, --check=HOW`
+                takes = "maybe"
+            names = last.names if name in last.names else (*last.names, name)
+            found[-1] = Found(names, takes if last.takes == "none" else last.takes)
         separator = next((mark for mark in _SEPARATORS if line.startswith(mark + "-", position)), None)
         if separator is None:
             break
@@ -106,16 +117,9 @@ def subcommands_in(text: str) -> list[tuple[str, ...]]:
     return found
 
 
-def draft(command: str, help_text: str, manual: str = "") -> str:
-    """The text of a rule file for `command`, from its help and its manual page. The loader accepts it."""
-    options = options_in(help_text)
-    known = {name for option in options for name in option.names}
-    for option in options_in(manual):
-        names = tuple(name for name in option.names if name not in known)
-        if names:
-            known.update(names)
-            options.append(Found(names, option.takes))
-    single_dash = any(len(name) > 2 and not name.startswith("--") for name in known)
+def draft(command: str, told: Told) -> str:
+    """The text of a rule file for `command`, from what is told of it. The loader accepts it."""
+    single_dash = any(len(name) > 2 and not name.startswith("--") for name in _spellings(told))
     lines = [
         f"command: {_scalar(command)}",
         "summary: TODO what it does, in a sentence",
@@ -131,22 +135,52 @@ def draft(command: str, help_text: str, manual: str = "") -> str:
     ]
     if single_dash:
         lines.append("style: words                            # it has options such as -name")
-    if options:
-        lines.append("options:")
-        for option in options[:MAX_WORDS]:
-            takes = "" if option.takes == "none" else f"takes: {option.takes}, "
-            lines.append(f"  {_key(option.names)}: {{{takes}effect: unknown}}")
-    commands = subcommands_in(help_text)
-    if commands:
-        lines.append("subcommands:")
-        lines += [f"  {_key(names)}: {{effect: unknown}}" for names in commands]
+    lines += _spec_lines(told, "", MAX_WORDS)
     lines += ["", "examples:", "  unknown: |", f"    {command}", ""]
     return "\n".join(lines)
 
 
+def _spellings(told: Told) -> Iterator[str]:
+    yield from told.options
+    for below in told.commands.values():
+        yield from _spellings(below)
+
+
+def _spec_lines(told: Told, indent: str, most: int) -> list[str]:
+    lines: list[str] = []
+    options = [option for option in told.groups() if all(_may_stand(name) for name in option.names)][:most]
+    if options:
+        lines.append(f"{indent}options:")
+    for option in options:
+        takes = "" if option.takes == "none" else f"takes: {option.takes}, "
+        said = told.unlike.get(option.names[0])
+        remark = "" if said is None else f"     # the sources differ: {' or '.join(said)}"
+        lines.append(f"{indent}  {_key(option.names)}: {{{takes}effect: unknown}}{remark}")
+    commands = [(names, below) for names, below in told.subcommands() if all(map(_may_stand, names))][:most]
+    if commands:
+        lines.append(f"{indent}subcommands:")
+    for names, below in commands:
+        inner = _spec_lines(below, f"{indent}    ", max(most // 4, 20)) if len(indent) < 16 else []
+        if inner:
+            lines += [f"{indent}  {_key(names)}:", f"{indent}    effect: unknown", *inner]
+        else:
+            lines.append(f"{indent}  {_key(names)}: {{effect: unknown}}")
+    return lines
+
+
+def _may_stand(name: str) -> bool:
+    """Whether the loader takes it for a spelling."""
+    return (
+        name.isascii()
+        and name.isprintable()
+        and not set(name) & set(" ,=\"\\'{}[]")
+        and name not in ("-", "--")
+    )
+
+
 def _key(names: tuple[str, ...]) -> str:
     text = " ".join(names)
-    return f'"{text}"' if set(text) & set("?@#:") else text
+    return f'"{text}"' if set(text) & set("?@#:!%&*|>`") else text
 
 
 def _scalar(text: str) -> str:

@@ -11,6 +11,7 @@ from shellguard import classify
 from shellguard.rules.draft import Found, draft, options_in, subcommands_in
 from shellguard.rules.load import load_text
 from shellguard.rules.shelf import Shelf
+from shellguard.rules.told import Told, from_help, from_manual
 
 
 @pytest.mark.parametrize(
@@ -35,6 +36,11 @@ from shellguard.rules.shelf import Shelf
         ("-v   verbose", [(("-v",), "none")]),
         ("\x1b[1m  -v\x1b[0m   verbose", [(("-v",), "none")]),
         ("  -\b-v\bv   verbose as man prints it", [(("-v",), "none")]),
+        ("  -c, --check, --check=HOW", [(("-c", "--check"), "maybe")]),
+        (
+            "  --[no-]mailmap, --[no-]use-mailmap",
+            [(("--mailmap", "--no-mailmap", "--use-mailmap", "--no-use-mailmap"), "none")],
+        ),
         ("  see -x for more", []),
         ("  ---", []),
         ("  - item of a list", []),
@@ -73,16 +79,22 @@ Options:
 
 
 def test_a_draft() -> None:
-    text = draft("frob", HELP, "  -a, --all\n  -z     from the manual\n")
+    told = from_help(HELP)
+    told.add(from_help("  -a, --all\n  -o, --output\n  -z     from the manual\n"))
+    told.commands["list"].add(from_help("  -l, --long\n"))
+    text = draft("frob", told)
     assert text.split("effect: unknown\n", 1)[1] == (
         "options:\n"
         "  -a --all: {effect: unknown}\n"
-        "  -o --output: {takes: one, effect: unknown}\n"
+        "  -o --output: {takes: one, effect: unknown}     # the sources differ: one or none\n"
         "  --color: {takes: maybe, effect: unknown}\n"
         '  "-? --help": {effect: unknown}\n'
         "  -z: {effect: unknown}\n"
         "subcommands:\n"
-        "  list: {effect: unknown}\n"
+        "  list:\n"
+        "    effect: unknown\n"
+        "    options:\n"
+        "      -l --long: {effect: unknown}\n"
         "  remove: {effect: unknown}\n"
         "\n"
         "examples:\n"
@@ -92,13 +104,32 @@ def test_a_draft() -> None:
 
 
 WORDS = ["-a", "--all", "-long", "-?", "=FILE", "[=X]", "<x>", "Commands:\n", "list", "no"]
-MARKS = ["  ", " ", "\n", ", ", "#", ": ", "\t", "-\b-", "{", "&a"]
+MARKS = [
+    "  ",
+    " ",
+    "\n",
+    ", ",
+    "#",
+    ": ",
+    "\t",
+    "-\b-",
+    "{",
+    "&a",
+    "\n.TP\n",
+    "\n.It Fl ",
+    "\n.IP ",
+    "\\fI",
+    "\\fR",
+    "\\-",
+]
 PIECES = st.lists(st.sampled_from(WORDS + MARKS), max_size=40)
 
 
 @given(text=st.one_of(PIECES.map("".join), st.text(max_size=200)), manual=PIECES.map("".join))
 def test_a_draft_loads_and_makes_nothing_a_read(text: str, manual: str) -> None:
-    source = draft("frob", text, manual)
+    told = from_help(text)
+    told.add(from_manual(manual))
+    source = draft("frob", told)
     rule = load_text(source, "frob.yaml")
     shelf = Shelf({"frob": rule})
     words = [*rule.spec.options, *rule.spec.subcommands, "x", "--help"]
@@ -112,10 +143,11 @@ def test_a_draft_loads_and_makes_nothing_a_read(text: str, manual: str) -> None:
 
 @pytest.mark.parametrize("command", ["[", "a.b", "g++", "7z", "no", "true", "x-y", "@x", "%", "!"])
 def test_any_name_of_a_command_can_be_drafted(command: str) -> None:
-    assert load_text(draft(command, HELP), f"{command}.yaml").command == command
+    assert load_text(draft(command, from_help(HELP)), f"{command}.yaml").command == command
 
 
 def test_a_huge_help_text_is_cut() -> None:
     text = "\n".join(f"  --option-{number}" for number in range(20_000))
     assert len(options_in(text)) == 600
-    load_text(draft("frob", text, text), "frob.yaml")
+    load_text(draft("frob", from_help(text)), "frob.yaml")
+    assert load_text(draft("frob", Told()), "frob.yaml").command == "frob"

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What installed tools know and their rules do not, and the reverse.
+
+    python -m tools.inventory                      # every installed tool with a rule
+    python -m tools.inventory sort gh --deep       # and, of tools that answer to it, `TOOL SUBCOMMAND --help`
+    python -m tools.inventory --summary
+
+For each tool its options and subcommands as `--help` and the manual page have them (`shellguard.rules.told`), beside
+those of its rule. An option that the rule lacks is `unknown` where it is typed. Help texts and manuals have no grammar,
+so a difference is a question, not a fault. Options of what no words make a read need no list, and are not counted.
+Exit status 1 when more than the wanted share of the options that a tool knows is unlisted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from shellguard.cli.helptext import commands_for, manual_at, output_of, program_of
+from shellguard.rules.library import entries
+from shellguard.rules.model import CommandRule, Spec
+from shellguard.rules.shelf import Shelf
+from shellguard.rules.told import Told, from_help, from_manual
+
+MOST_UNLISTED = 0.05
+
+HELP_OF_SUBCOMMANDS = frozenset(
+    {
+        *("gh", "glab", "docker", "docker-compose", "kubectl", "helm", "oc", "uv", "ruff", "cargo", "rustup"),
+        *("pip", "poetry", "terraform", "hg", "flatpak", "yarn", "pnpm", "conda", "go", "restic", "rclone"),
+        *("pre-commit", "tox", "nox", "hatch", "twine", "pipx", "virtualenv"),
+    }
+)
+"""Tools that answer to `TOOL SUBCOMMAND --help` and do nothing else then. Of others no subcommand is run."""
+
+MANUAL_OF_SUBCOMMANDS = frozenset(
+    {"git", "npm", "cargo", "docker", "kubectl", "podman", "gh", "ip", "pip", "btrfs"}
+)
+"""Tools whose manual has a page `TOOL-SUBCOMMAND`."""
+
+WORDLESS = ("--help", "--version", "-h", "-V", "-?", "--usage")
+"""Options that nearly every tool has; a rule may leave them out."""
+
+
+@dataclass
+class Difference:
+    """What one command or subcommand knows beside its rule. `anything`: no words make it a read; none needs a list."""
+
+    name: str
+    told: int = 0
+    anything: bool = False
+    unlisted: list[str] = field(default_factory=list)
+    """Options that the tool names and the rule lacks, as `-o --output`."""
+    surplus: list[str] = field(default_factory=list)
+    """Options of the rule that the tool names nowhere."""
+    unlike: list[str] = field(default_factory=list)
+    """Options that take another number of words in the rule than in what is told."""
+    unlisted_commands: list[str] = field(default_factory=list)
+    surplus_commands: list[str] = field(default_factory=list)
+
+
+def difference(spec: Spec, told: Told) -> Difference:
+    """One spec beside what is told of its command."""
+    found = Difference(spec.name, anything=_is_never_read(spec))
+    named: set[str] = set(told.options)
+    for option in told.groups():
+        names = [name for name in option.names if not (spec.numeric and name[1:].isdigit())]
+        if not names or all(name in WORDLESS for name in names):
+            continue
+        found.told += 1
+        missing = [name for name in names if not _lists(spec, name)]
+        if missing:
+            found.unlisted.append(" ".join(missing))
+        for name in names:
+            listed = spec.option(name)
+            if listed is not None and {listed.takes, option.takes} == {"none", "one"}:
+                found.unlike.append(f"{name} (rule: {listed.takes}, told: {option.takes})")
+                break
+    if named:
+        found.surplus = [
+            " ".join(listed.names)
+            for listed in spec.distinct_options()
+            if named.isdisjoint(listed.names) and not set(listed.names) & set(WORDLESS)
+        ]
+    if spec.subcommands and told.commands:
+        found.unlisted_commands = [
+            name for name in told.commands if name not in spec.subcommands and name != "help"
+        ]
+        found.surplus_commands = [name for name in spec.subcommands if name not in told.commands]
+    return found
+
+
+def _is_never_read(spec: Spec) -> bool:
+    bases = [case.effects for case in spec.cases] or [spec.effects or frozenset()]
+    return (
+        spec.accepts_anything
+        or spec.runs_config == "clone"
+        or all({"writes", "executes"} & effects for effects in bases)
+    )
+
+
+def _lists(spec: Spec, name: str) -> bool:
+    if spec.option(name) is not None or spec.option(f"{name}=") is not None:
+        return True
+    return spec.style in ("words", "open") and spec.option(name.lstrip("-")) is not None
+
+
+def differences(rule: CommandRule, *, deep: bool = False) -> Iterator[Difference]:
+    """The tool of a rule beside its rule; with `deep` its subcommands too, where asking for their help does nothing."""
+    tool = next((name for name in (rule.command, *rule.aliases) if program_of(name)), None)
+    if tool is None:
+        return
+    told = _told([program_of(tool) or tool, "--help"], tool)
+    yield difference(rule.spec, told)
+    if deep and rule.command in HELP_OF_SUBCOMMANDS | MANUAL_OF_SUBCOMMANDS:
+        yield from _below(rule.spec, [tool], rule.command in HELP_OF_SUBCOMMANDS)
+
+
+def _below(spec: Spec, words: list[str], runs_help: bool) -> Iterator[Difference]:
+    seen: set[int] = set()
+    for name, below in spec.subcommands.items():
+        if id(below) in seen or name.startswith("-"):
+            continue
+        seen.add(id(below))
+        command = [program_of(words[0]) or words[0], *words[1:], name, "--help"] if runs_help else None
+        page = "-".join([*words, name]) if words[0] in MANUAL_OF_SUBCOMMANDS else None
+        told = _told(command, page)
+        if told.options:
+            yield difference(below, told)
+        yield from _below(below, [*words, name], runs_help)
+
+
+def _told(command: list[str] | None, page: str | None) -> Told:
+    told = Told()
+    if command is not None:
+        told.add(from_help(output_of(command)))
+    if page is not None:
+        for asked in commands_for(page):
+            if asked[-2:-1] == ["-w"]:
+                told.add(from_manual(manual_at(output_of(asked))))
+    return told
+
+
+def installed(names: Iterable[str] = ()) -> list[CommandRule]:
+    """The shipped rules whose tool is installed; of these names, when some are given."""
+    wanted = set(names)
+    rules = [entry.rule for entry in entries(Shelf.default()) if entry.rule is not None]
+    return [
+        rule
+        for rule in rules
+        if (not wanted or wanted & {rule.command, *rule.aliases})
+        and any(program_of(name) for name in (rule.command, *rule.aliases))
+    ]
+
+
+# --- for people -----------------------------------------------------------------------------------------------
+
+
+def _print_difference(found: Difference) -> None:
+    parts = (
+        ("not in the rule", found.unlisted if not found.anything else []),
+        ("not in the tool", found.surplus),
+        ("take another number of words", found.unlike),
+        ("subcommands not in the rule", found.unlisted_commands),
+        ("subcommands not in the tool", found.surplus_commands),
+    )
+    if any(names for _, names in parts):
+        print(f"{found.name}  ({found.told} options told{', never a read' if found.anything else ''})")
+    for label, names in parts:
+        if names:
+            print(f"    {label}: {', '.join(names)}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Prints the differences and the shares."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "tools", nargs="*", metavar="TOOL", help="only these; all that are installed otherwise"
+    )
+    parser.add_argument("--deep", action="store_true", help="subcommands too")
+    parser.add_argument("--summary", action="store_true", help="one line a tool, the worst first")
+    args = parser.parse_args(arguments)
+    rules = installed(args.tools)
+    told = unlisted = above = 0
+    lines: list[tuple[float, str]] = []
+    for rule in rules:
+        own_told = own_unlisted = 0
+        for found in differences(rule, deep=args.deep):
+            if not args.summary:
+                _print_difference(found)
+            if not found.anything:
+                own_told += found.told
+                own_unlisted += len(found.unlisted)
+        told, unlisted = told + own_told, unlisted + own_unlisted
+        share = own_unlisted / own_told if own_told else 0.0
+        above += share > MOST_UNLISTED
+        lines.append((share, f"{share:6.1%}  {own_unlisted:4} of {own_told:4}  {rule.command}  {rule.path}"))
+    if args.summary:
+        for _, line in sorted(lines, key=lambda pair: -pair[0]):
+            print(line)
+    print(
+        f"{len(rules)} tools: {unlisted} of {told} options are unlisted ({unlisted / told if told else 0.0:.1%}); "
+        f"{above} tools have more than {MOST_UNLISTED:.0%}"
+    )
+    return int(above > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
