@@ -22,6 +22,11 @@ packages=(
   rsync
   toybox
   yq
+  perl # scripts in words: what they really do
+  ruby
+  nodejs
+  php-cli
+  docker.io # templates; the client alone is asked, without a daemon
 )
 
 missing=()
