@@ -58,8 +58,8 @@ def _of(spec: Spec, words: list[str], path: str) -> Iterator[Wrapper]:
         for name in option.names:
             if option.runs_value:
                 for end in option.ends:
-                    last = shlex.quote(end) if end and " " not in end else end
-                    yield Wrapper(place, f"{here} {before} {name} {{}} {last}", quoted=False, fed=True)
+                    tail = shlex.quote(end) if end and " " not in end else end
+                    yield Wrapper(place, f"{here} {before} {name} {{}} {tail}", quoted=False, fed=True)
             elif (option.role == "script" and option.language in SHELLS) or option.program:
                 yield Wrapper(place, f"{here} {before} {name} {{}} {after}", quoted=True)
             elif option.role == "words":
