@@ -50,7 +50,7 @@ def _of(spec: Spec, words: list[str], path: str) -> Iterator[Wrapper]:
         end = (
             ["--"] if spec.style == "gnu" else []
         )  # else its options may stand among the words of the command
-        text = " ".join([here, *_options_that_take_slots(spec), *fillers, *end, "{}"])
+        text = " ".join([here, *_options_that_take_slots(spec), *fillers, *dashes, "{}"])
         yield Wrapper(place, text, quoted=spec.runs.joined is not None, fed=spec.runs.adds)
     for option in spec.distinct_options():
         place = f"{path}:{option.line}"
