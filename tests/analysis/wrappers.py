@@ -47,9 +47,8 @@ def _of(spec: Spec, words: list[str], path: str) -> Iterator[Wrapper]:
     fillers = _fillers(spec.operands)
     if spec.runs is not None:
         place = f"{path}:{spec.runs.line}"
-        end = (
-            ["--"] if spec.style == "gnu" else []
-        )  # else its options may stand among the words of the command
+        # Without the dashes its options may stand among the words of the command.
+        dashes = ["--"] if spec.style == "gnu" else []
         text = " ".join([here, *_options_that_take_slots(spec), *fillers, *dashes, "{}"])
         yield Wrapper(place, text, quoted=spec.runs.joined is not None, fed=spec.runs.adds)
     for option in spec.distinct_options():
