@@ -41,7 +41,7 @@ ORDER: dict[str, tuple[str, ...]] = {
     # The front door gives out public names, and knows nothing of what stands outside the engine.
     "__init__": ENGINE,
     # What stands outside calls the engine, and does not know its neighbours beyond what it composes.
-    "guard": ENGINE,
+    "guard": (*ENGINE, "places"),
     "transcripts": BASE,
     "agents": (*ENGINE, "guard"),
     "adapters": (*ENGINE, "guard"),
@@ -55,7 +55,25 @@ ORDER: dict[str, tuple[str, ...]] = {
 PURE = (
     *("spans", "errors", "syntax", "values", "effects", "rules.model", "analysis", "verdict", "findings"),
     *("advice", "redact"),
-    *("guard.controller", "approval.gate", "workers.resume"),
+    *(
+        "guard.model",
+        "guard.hashing",
+        "guard.canonical",
+        "guard.noise",
+        "guard.digest",
+        "guard.tools",
+        "guard.config",
+    ),
+    *(
+        "guard.turns",
+        "guard.events",
+        "guard.window",
+        "guard.texts",
+        "guard.steps",
+        "guard.snapshot",
+        "guard.records",
+    ),
+    *("approval.gate", "workers.resume"),
 )
 """Modules whose answers depend on their arguments alone. A pure module imports only pure modules."""
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "completion": "shellguard.cli.completion",
     "explain": "shellguard.cli.explain",
+    "guard": "shellguard.cli.guard",
     "lint": "shellguard.cli.lint",
     "man": "shellguard.cli.man",
     "parse": "shellguard.cli.parse",

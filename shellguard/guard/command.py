@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the guard asks about a shell command: its class, one spelling of it, what it runs first and last.
+
+It is read once by the parser and judged by `classify`; an agent repeats itself, so the last answers are kept.
+"""
+
+from __future__ import annotations
+
+from shellguard.effects import Effect
+from shellguard.engine import classify
+from shellguard.errors import ShellSyntaxError
+from shellguard.guard.model import READ, WAIT
+from shellguard.syntax.nodes import (
+    AndOr,
+    AnsiC,
+    Double,
+    Escaped,
+    ForArith,
+    ForWords,
+    Group,
+    If,
+    Node,
+    Pipeline,
+    Redirect,
+    Script,
+    Simple,
+    Single,
+    Statement,
+    Subshell,
+    Text,
+    Tilde,
+    Timed,
+    While,
+    Word,
+)
+from shellguard.syntax.parse import parse
+from shellguard.syntax.printer import to_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from shellguard.verdict import Verdict
+
+REMEMBERED = 512
+MAX_REMEMBERED = 4_096
+_memo: dict[str, Command] = {}
+
+
+class Command:
+    """A command as the guard sees it.
+
+    `kind` is its class; `pauses` that it does nothing but pause, `text` one spelling for all that mean the same,
+    without `cd FOLDER &&` in front, whose folder is in `folder`. `head` is the program whose failure it would be,
+    `status` the words of the command that gives the exit status.
+    """
+
+    __slots__ = ("folder", "head", "kind", "pause", "pauses", "status", "text")
+
+    def __init__(
+        self,
+        kind: str,
+        text: str,
+        folder: str = "",
+        head: str = "",
+        status: tuple[str, ...] = (),
+        *,
+        pauses: bool = False,
+        pause: float = 0,
+    ) -> None:
+        self.kind, self.text, self.folder, self.head, self.status = kind, text, folder, head, status
+        self.pauses, self.pause = pauses, pause
+
+
+def read_command(text: str) -> Command:
+    """What the guard knows of a command. Never raises; a text that is not understood is its own spelling."""
+    found = _memo.get(text)
+    if found is None:
+        found = _read(text)
+        if len(text) <= MAX_REMEMBERED:
+            if len(_memo) >= REMEMBERED:
+                _memo.clear()
+            _memo[text] = found
+    return found
+
+
+def _read(text: str) -> Command:
+    verdict = classify(text)
+    kind = verdict.kind
+    pause = -1.0
+    if kind == READ and Effect.WAITS in verdict.effects:
+        kind, pause = WAIT, declared_pause(verdict)
+    pauses = verdict.effects == {Effect.WAITS}
+    try:
+        tree = parse(text)
+        folder, tree = _without_folder(tree)
+        spelled = to_text(_plain_script(tree))
+        return Command(kind, spelled, folder, _head(tree), _status(tree), pauses=pauses, pause=pause)
+    except (ShellSyntaxError, RecursionError):
+        return Command(kind, text, pauses=pauses, pause=pause)
+
+
+def declared_pause(verdict: Verdict) -> float:
+    """The longest pause in seconds that a wait declares in figures; -1 where it declares none in figures."""
+    longest = -1.0
+    for fact in verdict.facts:
+        if fact.effect != Effect.WAITS:
+            continue
+        seconds = _seconds(verdict.text[fact.span[0] : fact.span[1]])
+        if seconds is None:
+            return -1.0
+        longest = max(longest, seconds)
+    return longest
+
+
+def _seconds(text: str) -> float | None:
+    """The sum of the words behind the first, where each is a number with or without a unit."""
+    total = 0.0
+    words = text.split(" ")[1:]
+    for word in words:
+        unit = {"s": 1, "m": 60, "h": 3600, "d": 86400}.get(word[-1:])
+        number = word if unit is None else word[:-1]
+        if not number.isascii() or not number.replace(".", "", 1).isdigit() or len(number) > 12:
+            return None
+        total += float(number) * (unit or 1)
+    return total if words else None
+
+
+def _without_folder(tree: Script) -> tuple[str, Script]:
+    """The folder of a leading `cd FOLDER &&` or `cd FOLDER;`, and the script without it."""
+    statements = tree.statements
+    if not statements:
+        return "", tree
+    first = statements[0]
+    folder = _folder(first)
+    if folder is not None and len(statements) > 1 and not first.background:
+        return folder, Script(statements[1:], tree.span)
+    chain = first.command
+    if isinstance(chain, AndOr) and chain.operators[0] == "&&" and not first.negated:
+        folder = _folder(chain.parts[0])
+        if folder is not None:
+            rest = (
+                Statement(
+                    AndOr(chain.parts[1:], chain.operators[1:], chain.span),
+                    (),
+                    False,
+                    first.background,
+                    first.span,
+                )
+                if len(chain.parts) > 2
+                else chain.parts[1]
+            )
+            return folder, Script((rest, *statements[1:]), tree.span)
+    return "", tree
+
+
+def _folder(statement: Statement) -> str | None:
+    command = statement.command
+    if (
+        not isinstance(command, Simple)
+        or command.assignments
+        or statement.redirections
+        or len(command.words) != 2
+    ):
+        return None
+    if literal(command.words[0]) != "cd":
+        return None
+    word = command.words[1]
+    if word.parts and isinstance(word.parts[0], Tilde):
+        rest = literal(Word(word.parts[1:], word.span))
+        return None if rest is None else f"~{word.parts[0].user}{rest}"
+    folder = literal(word)
+    return None if folder is None or folder.startswith("-") else folder
+
+
+def literal(word: Word) -> str | None:
+    """The text of a word without anything to expand; None for any other."""
+    out: list[str] = []
+    for part in word.parts:
+        match part:
+            case Text(text) | Single(text) | AnsiC(text):
+                out.append(text)
+            case Escaped(char):
+                out.append(char)
+            case Double(parts) if not part.translated:
+                for inner in parts:
+                    if isinstance(inner, Text):
+                        out.append(inner.text)
+                    elif isinstance(inner, Escaped):
+                        out.append(inner.char)
+                    else:
+                        return None
+            case _:
+                return None
+    return "".join(out)
+
+
+def _plain(node: Node) -> Node:
+    """A copy in which a literal word has one spelling, and joining of output and errors is left out.
+
+    The copy is for comparing, never for running: `dir/` and `dir` are the same here.
+    """
+    if isinstance(node, Word):
+        text = literal(node)
+        if text is not None:
+            return Word((Single(plain_path(text), node.span),), node.span)
+    values: list[object] = []
+    for name in node.__match_args__:
+        value = getattr(node, name)
+        if isinstance(value, Node):
+            value = _plain(value)
+        elif type(value) is tuple:
+            value = tuple(
+                [_plain(item) if isinstance(item, Node) else item for item in value if not _joins(item)]
+            )
+        values.append(value)
+    return type(node)(*values)
+
+
+def _plain_script(tree: Script) -> Script:
+    plain = _plain(tree)
+    assert isinstance(plain, Script)
+    return plain
+
+
+def _joins(item: object) -> bool:
+    return (
+        isinstance(item, Redirect)
+        and item.operator == ">&"
+        and item.descriptor == "2"
+        and literal(item.target) == "1"
+    )
+
+
+def plain_path(text: str) -> str:
+    """A path without what changes nothing in it: a slash at its end, `./` in front, doubled slashes."""
+    while "//" in text and "://" not in text:
+        text = text.replace("//", "/")
+    if text.startswith("./") and len(text) > 2:
+        text = text[2:]
+    return text[:-1] if len(text) > 1 and text.endswith("/") else text
+
+
+def _last(tree: Script) -> Statement | None:
+    """The statement whose exit status is that of the script."""
+    statement = tree.statements[-1] if tree.statements else None
+    while statement is not None:
+        match statement.command:
+            case AndOr(parts=parts):
+                statement = parts[-1]
+            case Timed(statement=inner):
+                statement = inner
+            case Group(body=body) | Subshell(body=body):
+                statement = body.statements[-1] if body.statements else None
+            case _:
+                return statement
+    return None
+
+
+def _words(statement: Statement) -> tuple[str, ...]:
+    command = statement.command
+    if not isinstance(command, Simple):
+        return ()
+    return tuple([text for word in command.words if (text := literal(word)) is not None])
+
+
+def _head(tree: Script) -> str:
+    """The program that the command is about: the first of the last pipeline, also inside a loop."""
+    statement = _last(tree)
+    for _ in range(16):
+        if statement is None:
+            break
+        match statement.command:
+            case Pipeline(parts=parts):
+                statement = parts[0]
+            case AndOr(parts=parts):
+                statement = parts[-1]
+            case While(body=body) | ForWords(body=body) | ForArith(body=body):
+                statement = body.statements[-1] if body.statements else None
+            case If(arms=arms):
+                statement = arms[0].body.statements[-1] if arms[0].body.statements else None
+            case Timed(statement=inner):
+                statement = inner
+            case _:
+                words = _words(statement)
+                return words[0].rpartition("/")[2] if words else ""
+    return ""
+
+
+def _status(tree: Script) -> tuple[str, ...]:
+    statement = _last(tree)
+    if statement is not None and isinstance(statement.command, Pipeline):
+        statement = statement.command.parts[-1]
+    return () if statement is None or statement.negated else _words(statement)

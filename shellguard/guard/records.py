@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An event as a record of fixed size, and back. It holds names of 64 bits only: no argument, no output, no tool."""
+
+from __future__ import annotations
+
+from struct import Struct, error
+
+from shellguard.guard.events import AFTER, BEFORE, RELEASE, RESERVE, TURN, Event
+from shellguard.guard.hashing import blake2b
+from shellguard.guard.model import CLASSES
+
+_FORM = Struct("<BBHdqQQQQQQQQQQ")
+_SUM = 4
+SIZE = _FORM.size + _SUM
+"""Bytes of a record: the event, and a check sum."""
+
+HEADER = b"shellguard guard, records of form 1\n".ljust(SIZE, b"\0")
+"""The first record of a file."""
+
+_KINDS = (BEFORE, AFTER, TURN, RELEASE, RESERVE)
+_FLAGS = ("pauses", "shell", "tolerant", "inert", "search", "failed", "vain", "refusal", "bare")
+_REFUSED, _ENDS = 1 << len(_FLAGS), 2 << len(_FLAGS)
+_MOST = (1 << 63) - 1
+
+
+def packed(session: int, event: Event, *, refused: bool, ends: bool) -> bytes:
+    """The record of an event in a session; `refused` and `ends` are what was decided."""
+    flags = _REFUSED * refused + _ENDS * ends
+    for place, name in enumerate(_FLAGS):
+        flags |= getattr(event, name) << place
+    body = _FORM.pack(
+        _KINDS.index(event.kind),
+        CLASSES.index(event.call_class),
+        flags,
+        event.at,
+        max(-_MOST, min(event.agents, _MOST)),
+        session,
+        event.key,
+        event.tool,
+        event.head,
+        event.near,
+        event.digest,
+        event.loose,
+        event.near_digest,
+        event.call_id,
+        event.group,
+    )
+    return body + check_sum(body)
+
+
+def check_sum(body: bytes) -> bytes:
+    """Four bytes that a damaged record does not have."""
+    return blake2b(body, digest_size=_SUM).digest()
+
+
+def unpacked(record: bytes) -> tuple[int, Event, bool, bool] | None:
+    """Session, event, and whether it was refused and has ended the turn; None for a damaged record."""
+    body = record[:-_SUM]
+    if len(record) != SIZE or check_sum(body) != record[-_SUM:]:
+        return None
+    try:
+        kind, call_class, flags, at, agents, session, key, tool, head, near, *rest = _FORM.unpack(body)
+    except error:
+        return None
+    if kind >= len(_KINDS) or call_class >= len(CLASSES):
+        return None
+    digest, loose, near_digest, call_id, group = rest
+    event = Event(
+        _KINDS[kind],
+        at,
+        key=key,
+        tool=tool,
+        near=near,
+        head=head,
+        call_class=CLASSES[call_class],
+        call_id=call_id,
+        group=group,
+        agents=agents,
+        digest=digest,
+        loose=loose,
+        near_digest=near_digest,
+    )
+    for place, name in enumerate(_FLAGS):
+        setattr(event, name, bool(flags >> place & 1))
+    return session, event, bool(flags & _REFUSED), bool(flags & _ENDS)
+
+
+def session_of(record: bytes) -> int:
+    """The session of a record, without looking at the rest."""
+    return int.from_bytes(record[20:28], "little")
