@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Logs of Inspect: `.eval` (a ZIP file with one JSON document a sample) and `.json`.
+
+Read without the package `inspect-ai`: its log is plain JSON. Every sample and epoch is a session of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
+from shellguard.transcripts.files import MAX_DOCUMENT, MAX_RATIO, Source, UnreadableError
+from shellguard.transcripts.model import (
+    MAX_PROMPT,
+    Call,
+    Pairing,
+    Problem,
+    Result,
+    items,
+    mapping,
+    parts_text,
+    text,
+)
+from shellguard.transcripts.responses import arguments_of
+from shellguard.transcripts.shells import command_of
+
+NAME = "inspect"
+LACKS = ("times", "the exit code")
+MAGIC = b"PK\x03\x04"
+
+
+def is_document(document: object) -> bool:
+    """Whether a document is a log."""
+    record = mapping(document)
+    return isinstance(record.get("eval"), dict) and "samples" in record
+
+
+def read_document(source: Source) -> Iterator[Call | Problem]:
+    """The calls of a log that is one document."""
+    for sample in items(mapping(source.document()).get("samples")):
+        yield from _sample(mapping(sample), source.stem)
+
+
+def is_archive(source: Source) -> bool:
+    """Whether a ZIP file is a log."""
+    try:
+        with zipfile.ZipFile(source.files[0]) as archive:
+            names = archive.namelist()
+    except (OSError, zipfile.BadZipFile, ValueError):
+        return False
+    return any(name.startswith(("samples/", "_journal/")) or name == "header.json" for name in names)
+
+
+def read_archive(source: Source) -> Iterator[Call | Problem]:
+    """The calls of a `.eval` file, sample by sample."""
+    try:
+        archive = zipfile.ZipFile(source.files[0])
+    except (OSError, zipfile.BadZipFile, ValueError) as error:
+        raise UnreadableError(f"damaged archive: {error}") from None
+    with archive:
+        for entry in archive.infolist():
+            if not (entry.filename.startswith("samples/") and entry.filename.endswith(".json")):
+                continue
+            if (
+                entry.file_size > MAX_DOCUMENT
+                or entry.file_size > (1 << 20) + 10 * MAX_RATIO * entry.compress_size
+            ):
+                yield source.problem(f"{entry.filename}: unpacks to far more than it holds; skipped")
+                continue
+            try:
+                sample = json.loads(archive.read(entry))
+            except (
+                zipfile.BadZipFile,
+                NotImplementedError,
+                ValueError,
+                RecursionError,
+                EOFError,
+                OSError,
+            ) as error:
+                yield source.problem(f"{entry.filename}: {error}")
+                continue
+            yield from _sample(mapping(sample), source.stem)
+
+
+def _sample(sample: dict[str, Any], stem: str) -> Iterator[Call]:
+    session = f"{stem}/{sample.get('id', '')}/{sample.get('epoch', 1)}"
+    pairing, turn, index, prompt = Pairing(), 0, 0, None
+    for at, message in enumerate(items(sample.get("messages"))):
+        message = mapping(message)
+        if message.get("role") == "user":
+            turn, prompt = turn + 1, (parts_text(message.get("content")) or "")[:MAX_PROMPT]
+        elif message.get("role") == "tool":
+            error = mapping(message.get("error"))
+            result = Result(
+                parts_text(message.get("content")) or text(error.get("message")),
+                failed=bool(error),
+                denied=text(error.get("type")) in {"permission", "approval"},
+            )
+            pairing.result(text(message.get("tool_call_id")), result)
+            yield from pairing.ready()
+        for record in items(message.get("tool_calls")) if message.get("role") == "assistant" else []:
+            record = mapping(record)
+            tool, args = text(record.get("function")), arguments_of(record.get("arguments"))
+            call = Call(
+                source=NAME,
+                session=session,
+                tool=tool,
+                args=args,
+                index=index,
+                turn=max(turn, 1),
+                prompt=prompt,
+                call_id=text(record.get("id")),
+                group=str(at),
+                command=command_of("bash", args)
+                if tool in {"bash", "bash_session"}
+                else command_of(tool, args),
+            )
+            index, prompt = index + 1, None
+            yield from pairing.add(call)
+    yield from pairing.rest()

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SWE-agent: `.traj` documents. A step is an action, one shell text in which the agent's own tools look like commands.
+
+Sources: recorded runs of version 0.6 to 1.1. Every step that has an action is a call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from shellguard.transcripts.files import Source
+from shellguard.transcripts.model import Call, Problem, Result, items, mapping, seconds, text
+
+NAME = "swe-agent"
+LACKS = ("the exit code", "time stamps", "call ids")
+
+OWN_TOOLS = frozenset(
+    {
+        *(
+            "str_replace_editor",
+            "open",
+            "goto",
+            "scroll_up",
+            "scroll_down",
+            "create",
+            "edit",
+            "insert",
+            "append",
+        ),
+        *("search_dir", "search_file", "find_file", "submit", "view_image", "set_cursors", "exit_forfeit"),
+        *("exit_cost", "exit_context", "exit_format", "exit_error", "exit_api", "edit_anthropic", "filemap"),
+        *("debug_start", "debug_add_breakpoint", "debug_continue", "debug_step", "debug_exec", "debug_stop"),
+        *("connect_start", "connect_sendline", "connect_stop", "connect_exec", "decompile", "disassemble"),
+        *("review_on_submit", "view", "str_replace", "undo_edit", "find_and_replace", "bash_interactive"),
+    }
+)
+"""First words that name a tool of the agent, not a program."""
+
+
+def is_document(document: object) -> bool:
+    """Whether a document is a trajectory of steps with an action and an observation."""
+    steps = items(mapping(document).get("trajectory"))
+    return any(isinstance(step, dict) and "action" in step and "observation" in step for step in steps[:5])
+
+
+def read(source: Source) -> Iterator[Call | Problem]:
+    """The calls of a document in their order."""
+    document = mapping(source.document())
+    session = text(document.get("instance_id")) or source.stem
+    index = 0
+    for step in items(document.get("trajectory")):
+        if not isinstance(step, dict):
+            yield source.problem("a step that is no JSON object")
+            continue
+        action = step.get("action")
+        if not isinstance(action, str) or not action.strip(" \t\r\n"):
+            continue
+        yield _call(action, step, session, index)
+        index += 1
+
+
+def _call(action: str, step: dict[str, Any], session: str, index: int) -> Call:
+    words = action.split(None, 1)
+    own = words[0] in OWN_TOOLS
+    call = Call(
+        source=NAME,
+        session=session,
+        tool=words[0] if own else "bash",
+        args={"text": action} if own else {"command": action},
+        index=index,
+        turn=1,
+        group=str(index),
+        command=None if own else action,
+    )
+    observation = step.get("observation")
+    Result(
+        observation if isinstance(observation, str) else None, elapsed=seconds(step.get("execution_time"))
+    ).give(call)
+    return call
