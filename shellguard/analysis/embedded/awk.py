@@ -275,7 +275,7 @@ class _Program:
     def string(self) -> None:
         fresh = self.fresh and self.operand_next
         value, end = self.string_at(self.at)
-        self.begin_operand()
+        self.constant()
         self.at = end
         self.operand()
         if fresh and value is not None:
@@ -289,14 +289,30 @@ class _Program:
                     self.piped_getline()
 
     def number(self) -> None:
-        self.begin_operand()
+        self.constant()
         text = self.text
-        while self.at < len(text) and (text[self.at] in _NAME_LATER or text[self.at] == "."):
+        self.digits()
+        if text[self.at : self.at + 1] == ".":
             self.at += 1
-            if text[self.at - 1] in "eE" and text[self.at : self.at + 1] in ("+", "-"):
-                if text[self.at + 1 : self.at + 2] in _DIGITS and text[self.at + 1 : self.at + 2]:
-                    self.at += 1
+            self.digits()
+        if text[self.at : self.at + 1] in ("e", "E"):
+            first = self.at + 2 if text[self.at + 1 : self.at + 2] in ("+", "-") else self.at + 1
+            if text[first : first + 1] in _DIGITS:
+                self.at = first
+                self.digits()
+        if text[self.at : self.at + 1] in _NAME_LATER and self.at < len(text):
+            raise NotUnderstoodError("a number of the awk program that a name follows")
         self.operand(lvalue=self.last == "$")
+
+    def digits(self) -> None:
+        while self.text[self.at : self.at + 1] in _DIGITS and self.at < len(self.text):
+            self.at += 1
+
+    def constant(self) -> None:
+        """An operand begins here that is no variable."""
+        if self.last in ("++", "--") and self.operand_next:
+            raise _RefusedError("an awk program that counts what is no variable")
+        self.begin_operand()
 
     def slash_begins_expression(self) -> bool:
         """Whether a regular expression begins here. `/` is the next character."""
@@ -309,7 +325,7 @@ class _Program:
 
     def expression(self) -> None:
         """Past a regular expression."""
-        self.begin_operand()
+        self.constant()
         index = self.at + 1
         inside = quoted = False
         text = self.text

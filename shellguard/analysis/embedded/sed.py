@@ -112,6 +112,12 @@ class _Reader:
         self.at = end
         return line
 
+    def no_return(self, text: str) -> str:
+        """The same text. busybox ends a comment at a carriage return."""
+        if "\r" in text:
+            raise NotUnderstoodError("seds differ in what a carriage return ends")
+        return text
+
     def continued(self) -> None:
         """The newline in front of `at` belongs to a construct. Not for all seds, behind a label or between two `-e`."""
         if self.at - 1 == self.label_line:
@@ -226,7 +232,7 @@ class _Reader:
                 raise NotUnderstoodError("a sed script closes a group that is not open")
             self.end()
         elif name == "#":
-            self.rest_of_line()
+            self.no_return(self.rest_of_line())
         elif name in _PLAIN_COMMANDS:
             self.end()
         elif name in _NUMBER_COMMANDS:
@@ -264,7 +270,7 @@ class _Reader:
         start = self.at
         while self.peek() and self.peek() not in ";\n} \t":
             self.at += 1
-        label = self.text[start : self.at]
+        label = self.no_return(self.text[start : self.at])
         if name == ":":
             if not label:
                 raise NotUnderstoodError("a sed label without a name")
@@ -285,7 +291,7 @@ class _Reader:
         introduced = self.peek() == "\\"
         first = self.at
         while self.peek():
-            char = self.next()
+            char = self.no_return(self.next())
             if char == "\\" and self.peek():
                 self.at += 1
                 if self.text[self.at - 1] == "\n":
@@ -300,7 +306,7 @@ class _Reader:
     def file_name(self) -> str:
         """A name takes the rest of its line, blanks at its end included."""
         self.skip(_BLANKS)
-        name = self.rest_of_line()
+        name = self.no_return(self.rest_of_line())
         if not name:
             raise NotUnderstoodError("a sed command without its file")
         return name
