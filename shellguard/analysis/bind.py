@@ -112,6 +112,12 @@ def bind(spec: Spec, words: list[Value], span: Span, *, operands_only: bool = Fa
     Where options end at the first operand, a word that is not known ends them or not: `command "$x" -v ls` looks for
     `ls`, or runs `rm -v ls`. `operands_only`: such a word is an operand (`--unknown-words operand`).
     """
+    if spec.bundle and words and words[0].exact and words[0].text[:1] not in ("", "-"):
+        return [
+            reading
+            for dashed in _with_dashes(spec, words)
+            for reading in bind(spec, dashed, span, operands_only=operands_only)
+        ]
     binder = _Binder(spec, words, span, operands_only)
     readings = binder.run()
     if not binder.forks:
@@ -121,6 +127,26 @@ def bind(spec: Spec, words: list[Value], span: Span, *, operands_only: bool = Fa
     if len(binder.forks) > MAX_READINGS:
         binder.bound.problem(span, "these words may be read in too many ways", Kind.LIMIT)
     return readings
+
+
+def _with_dashes(spec: Spec, words: list[Value]) -> list[list[Value]]:
+    """The words of a call whose first word is a bundle without a dash, with dashes: in the old way, and as busybox.
+
+    The old way, of GNU and BSD, takes the values of `tbf 20 a.tar` from the words behind. For busybox a letter that
+    takes a value has the rest of the bundle as its value. Seen in tar 1.34, bsdtar 3.6.2 and busybox 1.35.
+    """
+    first, rest = words[0], words[1:]
+    old: list[Value] = []
+    early = False
+    for index, letter in enumerate(first.text):
+        option = spec.option("-" + letter)
+        old.append(Value("-" + letter, first.span))
+        if option is not None and option.takes in ("one", "maybe", "two"):
+            early = early or index < len(first.text) - 1
+            old += rest[:1]
+            rest = rest[1:]
+    old += rest
+    return [old, [Value("-" + first.text, first.span), *words[1:]]] if early else [old]
 
 
 class _Binder:

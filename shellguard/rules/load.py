@@ -665,6 +665,7 @@ class _Reader:
             subcommands=subcommands,
             style=style,
             numeric=get("numeric", lambda node: self.boolean(node, "`numeric`"), False),
+            bundle=get("bundle", lambda node: self.boolean(node, "`bundle`"), False),
             language=language,
             accepts_anything="accepts" in given,
             variables=inner.known,

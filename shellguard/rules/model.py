@@ -8,7 +8,9 @@ at it.
 How the words of a rule are meant (the file format has one more page in `rules/README.md`):
 
 *Binding.* `Spec.option(word)` looks a spelling up. A long option is only what is spelled in full. With
-`numeric`, `-5` is an option that changes nothing. `Spec.style` says how options are read:
+`numeric`, `-5` is an option that changes nothing. With `bundle`, a first word without a dash is a bundle of short
+options, and those that take a value take the words behind it in order (`tar tbf 20 a.tar`). `Spec.style` says how
+options are read:
 
 - `gnu`: anywhere, short ones may be bundled, `--` ends them;
 - `posix`: the same, but they end at the first operand;
@@ -556,6 +558,7 @@ class Spec(Record):
     __slots__ = (
         "accepts_anything",
         "all_marks",
+        "bundle",
         "cases",
         "changes",
         "effects",
@@ -593,6 +596,7 @@ class Spec(Record):
         "subcommands",
         "style",
         "numeric",
+        "bundle",
         "language",
         "accepts_anything",
         "variables",
@@ -625,6 +629,7 @@ class Spec(Record):
         subcommands: dict[str, Spec] | None = None,
         style: str = "gnu",
         numeric: bool = False,
+        bundle: bool = False,
         language: str | None = None,
         accepts_anything: bool = False,
         variables: Variables | None = None,
@@ -651,6 +656,7 @@ class Spec(Record):
             language,
             accepts_anything,
         )
+        self.bundle = bundle
         self.variables = Variables() if variables is None else variables
         self.env_complete, self.runs, self.runs_config, self.helpers = (
             env_complete,

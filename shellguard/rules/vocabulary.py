@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 SPEC: Words = {
     "accepts": ("anything", "No word of this command needs to be listed: a known writer."),
+    "bundle": ("boolean", "A first word without a dash is a bundle of short options: `tar tf a`."),
     "cases": ("cases", "In place of `effect`: the first row whose `when` holds gives the effect."),
     "changes": ("changes", "What of the shell itself a builtin changes."),
     "effect": ("effects", "What a plain call does; options and operands add to it."),
