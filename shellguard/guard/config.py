@@ -256,6 +256,12 @@ PRESETS: dict[str, dict[str, object]] = {
         "end_turn_on_block": True,
         "failures": "any",
         "results": "exact",
+        # Tools that look after processes are all pollers there, whatever they are asked.
+        "tools.wait": (*tools.WAITS, "process", "process_manage"),
+        "tools.write": tuple([name for name in tools.WRITES if not name.startswith("process")]),
+        "tools.actions": {
+            tool: name for tool, name in tools.ACTIONS.items() if not tool.startswith("process")
+        },
     },
 }
 

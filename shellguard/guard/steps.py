@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from shellguard.guard.events import AFTER, BEFORE
 from shellguard.guard.hashing import shown
-from shellguard.guard.model import BLOCK, HALT, READ, WAIT, WARN, Decision
+from shellguard.guard.model import BLOCK, HALT, READ, WAIT, WARN, WRITE, Decision
 from shellguard.guard.texts import shown_name, text_for
 from shellguard.guard.window import absorbed, class_now, is_known, laps, pair_of
 
@@ -120,9 +120,18 @@ def _full_cycle(state: State, event: Event, config: GuardConfig) -> Found | None
     if not limit or config.end_turn_on_block or event.key not in state.keys[: config.cycle_max_period]:
         return None
     period, count = laps(state.pairs, config.cycle_max_period)
-    if count < limit or event.key not in state.keys[:period] or _only_waits(state.entries[:period]):
+    lap = state.entries[:period]
+    if _changes_and_looks(lap):
+        limit = max(limit, config.hard_stop_after_mutating_no_progress)
+    if count < limit or event.key not in state.keys[:period] or _only_waits(lap):
         return None
     return BLOCK, "tool_call_cycle_block", count, period
+
+
+def _changes_and_looks(lap: tuple[Entry, ...]) -> bool:
+    """Whether something is written, and then looked at or tried: that may come round while work goes on."""
+    writes = any(entry.call_class == WRITE and not entry.failed for entry in lap)
+    return writes and any(entry.failed or entry.call_class in (READ, WAIT) for entry in lap)
 
 
 def _only_waits(entries: tuple[Entry, ...]) -> bool:

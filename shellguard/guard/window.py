@@ -244,7 +244,7 @@ def _with_result(state: State, event: Event, config: GuardConfig) -> State:
     pair = pair_of(event)
     entry = Entry(event, kind, pair)
     _count(entry, state, event, config)
-    if _is_progress(entry, event, state, pair):
+    if _is_progress(entry, event):
         new.epoch += 1
     entry.epoch = new.epoch
     _insert(new, state, entry, config)
@@ -266,11 +266,12 @@ def _settle(new: State, state: State, event: Event) -> None:
         new.answered = (event.call_id, *state.answered)[:MOST_ANSWERED]
 
 
-def _is_progress(entry: Entry, event: Event, state: State, pair: int) -> bool:
-    """Whether a call changed something: a write or an execution that succeeded, and was not done before like this."""
-    if entry.failed or entry.vain or event.inert or entry.call_class not in (WRITE, UNKNOWN):
-        return False
-    return pair not in state.pairs
+def _is_progress(entry: Entry, event: Event) -> bool:
+    """Whether a call may have changed something: a write or an execution that succeeded.
+
+    The same write again counts too. A loop of such writes comes round, and is found as a cycle.
+    """
+    return entry.call_class in (WRITE, UNKNOWN) and not (entry.failed or entry.vain or event.inert)
 
 
 def _count(entry: Entry, state: State, event: Event, config: GuardConfig) -> None:
