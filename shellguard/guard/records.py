@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from struct import Struct, error
+from struct import Struct
 
 from shellguard.guard.events import AFTER, BEFORE, RELEASE, RESERVE, TURN, Event
 from shellguard.guard.hashing import blake2b
@@ -53,17 +53,17 @@ def check_sum(body: bytes) -> bytes:
     return blake2b(body, digest_size=_SUM).digest()
 
 
-def unpacked(record: bytes) -> tuple[int, Event, bool, bool] | None:
-    """Session, event, and whether it was refused and has ended the turn; None for a damaged record."""
+def is_whole(record: bytes) -> bool:
+    """Whether a record is as it was written."""
     body = record[:-_SUM]
-    if len(record) != SIZE or check_sum(body) != record[-_SUM:]:
-        return None
-    try:
-        kind, call_class, flags, at, agents, session, key, tool, head, near, *rest = _FORM.unpack(body)
-    except error:
-        return None
-    if kind >= len(_KINDS) or call_class >= len(CLASSES):
-        return None
+    if check_sum(body) != record[-_SUM:]:
+        return False
+    return body[0] < len(_KINDS) and body[1] < len(CLASSES)
+
+
+def unpacked(record: bytes) -> tuple[Event, bool, bool]:
+    """The event of a whole record, and whether it was refused and has ended the turn."""
+    kind, call_class, flags, at, agents, _, key, tool, head, near, *rest = _FORM.unpack(record[:-_SUM])
     digest, loose, near_digest, call_id, group = rest
     event = Event(
         _KINDS[kind],
@@ -82,7 +82,7 @@ def unpacked(record: bytes) -> tuple[int, Event, bool, bool] | None:
     )
     for place, name in enumerate(_FLAGS):
         setattr(event, name, bool(flags >> place & 1))
-    return session, event, bool(flags & _REFUSED), bool(flags & _ENDS)
+    return event, bool(flags & _REFUSED), bool(flags & _ENDS)
 
 
 def session_of(record: bytes) -> int:

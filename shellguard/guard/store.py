@@ -12,7 +12,7 @@ import os
 
 from shellguard.guard.events import BEFORE
 from shellguard.guard.model import BLOCK, HALT
-from shellguard.guard.records import HEADER, SIZE, packed, session_of, unpacked
+from shellguard.guard.records import HEADER, SIZE, is_whole, packed, session_of, unpacked
 from shellguard.guard.steps import step
 from shellguard.guard.window import State, absorbed
 from shellguard.places import is_ours
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 MOST_RECORDS = 16_384
 """Records after which a file is written anew with its last ones."""
 KEPT_RECORDS = 8_192
+READ_RECORDS = 4_096
+"""Records at the end of a file that a new process reads: some milliseconds."""
 SUFFIX = ".calls"
 PATIENCE = 5.0
 """Seconds that a lock is waited for."""
@@ -97,11 +99,7 @@ class Store:
         if not waiting:
             return state
         for record in waiting[-(2 * config.window_max_calls + 64) :]:
-            found = unpacked(record)
-            if found is None:
-                self._set_aside("a record in it is damaged")
-                return State()
-            _, event, refused, ends = found
+            event, refused, ends = unpacked(record)
             state = absorbed(state, event, config, refused=refused, ends=ends)
         self._states[session] = state
         return state
@@ -131,6 +129,8 @@ class Store:
         try:
             _write_all(descriptor, HEADER + data)
             os.replace(part, self.path)
+            there = os.fstat(descriptor)
+            self._place, self._read = (there.st_dev, there.st_ino), there.st_size
         except OSError:
             os.unlink(part)
             raise
@@ -184,29 +184,40 @@ class Store:
         return True
 
     def _catch_up(self) -> None:
+        """Reads what was added since the last time: at most the last records, so that a long file costs no more."""
         size = os.fstat(self._file).st_size
-        if size % SIZE:  # a process was killed while it wrote
-            size -= size % SIZE
-            os.ftruncate(self._file, size)
-        if size == 0:
-            os.lseek(self._file, 0, os.SEEK_SET)
-            _write_all(self._file, HEADER)
-            size = SIZE
-            self._read = SIZE
         if self._read > size:
             raise _DamagedError("it became shorter")
         if self._read == 0:
             os.lseek(self._file, 0, os.SEEK_SET)
-            if os.read(self._file, SIZE) != HEADER:
+            begin = os.read(self._file, SIZE)
+            if not HEADER.startswith(begin):
                 raise _DamagedError("it does not begin as a file of the guard does")
+            if len(begin) < SIZE:  # a new file, or one whose maker was killed
+                size = self._begin()
             self._read = SIZE
-        if self._read < size:
-            os.lseek(self._file, self._read, os.SEEK_SET)
+        if size % SIZE:  # a process was killed while it wrote
+            size -= size % SIZE
+            os.ftruncate(self._file, size)
+        start = max(self._read, size - READ_RECORDS * SIZE)
+        if start < size:
+            os.lseek(self._file, start, os.SEEK_SET)
             data = _read_all(self._file)
-            for start in range(0, len(data) - SIZE + 1, SIZE):
-                record = data[start : start + SIZE]
+            for place in range(0, len(data) - SIZE + 1, SIZE):
+                record = data[place : place + SIZE]
+                if not is_whole(record):
+                    raise _DamagedError("a record in it is damaged")
                 self._waiting.setdefault(session_of(record), []).append(record)
-            self._read = size
+        self._read = size
+
+    def _begin(self) -> int:
+        os.lseek(self._file, 0, os.SEEK_SET)
+        try:
+            _write_all(self._file, HEADER)
+        except OSError:
+            os.ftruncate(self._file, 0)
+            raise
+        return SIZE
 
     def _set_aside(self, why: str) -> None:
         """Moves the file out of the way and begins a new one. The lock on the new one is taken."""
