@@ -18,11 +18,14 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from shellguard.analysis.bind import bind
 from shellguard.cli.helptext import commands_for, manual_at, output_of, program_of
+from shellguard.effects import Kind
 from shellguard.rules.library import entries
 from shellguard.rules.model import CommandRule, Spec
 from shellguard.rules.shelf import Shelf
 from shellguard.rules.told import Told, from_help, from_manual
+from shellguard.values.value import Value
 
 MOST_UNLISTED = 0.05
 
@@ -42,6 +45,10 @@ MANUAL_OF_SUBCOMMANDS = frozenset(
 
 WORDLESS = ("--help", "--version", "-h", "-V", "-?", "--usage")
 """Options that nearly every tool has; a rule may leave them out."""
+
+
+PLACEHOLDERS = frozenset({"-NUM", "-COLUMN", "-N", "-SIGNAL", "-number", "-#"})
+"""How manuals write an option that is a number, or the name of a signal."""
 
 
 @dataclass
@@ -67,6 +74,7 @@ def difference(spec: Spec, told: Told) -> Difference:
     named: set[str] = set(told.options)
     for option in told.groups():
         names = [name for name in option.names if not (spec.numeric and name[1:].isdigit())]
+        names = [name for name in names if name not in PLACEHOLDERS or len(name) == 2]
         if not names or all(name in WORDLESS for name in names):
             continue
         found.told += 1
@@ -102,9 +110,17 @@ def _is_never_read(spec: Spec) -> bool:
 
 
 def _lists(spec: Spec, name: str) -> bool:
+    """Whether the rule has a meaning for the word: as an option, or as several letters behind one dash."""
     if spec.option(name) is not None or spec.option(f"{name}=") is not None:
         return True
-    return spec.style in ("words", "open") and spec.option(name.lstrip("-")) is not None
+    if spec.style in ("words", "open"):
+        return spec.option(name.lstrip("-")) is not None
+    word = Value(name, (0, len(name)))
+    return all(
+        problem.kind != Kind.NO_OPTION
+        for level in bind(spec, [word], word.span)[0]
+        for problem in level.problems
+    )
 
 
 def differences(rule: CommandRule, *, deep: bool = False) -> Iterator[Difference]:

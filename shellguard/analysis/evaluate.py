@@ -227,6 +227,9 @@ def _any_option_facts(call: Call, level: Bound, inquiry: Inquiry) -> None:
         source = call.ref(spec, option.line, f"options.{option.name}")
         because = f"a word that is not known may be {option.name} of `{spec.name}`"
         inquiry.add(effect, call.span, because, source, kind=Kind.UNSEEN)
+    if not (spec.complete or spec.style in ("open", "plain")):
+        because = f"a word that is not known may be an option of `{spec.name}` that its rule does not list"
+        inquiry.unknown(call.span, because, Kind.UNSEEN, call.ref(spec, spec.line, ""))
 
 
 def _worst_options(spec: Spec) -> tuple[tuple[str, Option], ...]:

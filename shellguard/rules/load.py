@@ -668,6 +668,7 @@ class _Reader:
             bundle=get("bundle", lambda node: self.boolean(node, "`bundle`"), False),
             language=language,
             accepts_anything="accepts" in given,
+            complete=get("complete", lambda node: self.boolean(node, "`complete`"), False),
             variables=inner.known,
             env_complete=inner.env_complete,
             runs=get("runs", lambda node: self.runs(node, options, slots), None),

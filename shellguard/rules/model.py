@@ -19,6 +19,10 @@ options are read:
 - `open`: as `words`, but any other word is an operand, with a dash or without: `[ "$x" = --help ]`;
 - `plain`: there are no options, every word is an operand.
 
+A word that nobody can see may be any option of the spec, and what each of them does counts. Where the list is not
+said to be `complete` it may also be one that is not listed, which is `unknown`; with the styles `open` and `plain` no
+other word is an option.
+
 *Subcommands.* The options of a spec that has `subcommands` stand before the first operand. That operand names
 the subcommand; all later words belong to it. A first operand that names none is `unknown`, unless the spec
 has operand slots of its own: then the words are read with those. Without any operand the spec speaks for
@@ -543,6 +547,7 @@ class Spec(Record):
         where: the place in the file: empty for the command itself, else `subcommands.branch`.
         line: of the key that begins it.
         lines: the line of each word the spec uses (`effect`, `runs_config`, ...); see `line_of`.
+        complete: the tool has no other options (than harmless ones): a word that nobody can see is none.
         effects: the base; None when `cases` decide or when only subcommands have one.
         options: every option under each of its spellings.
         variables: `env:` of this spec and of those above it.
@@ -561,6 +566,7 @@ class Spec(Record):
         "bundle",
         "cases",
         "changes",
+        "complete",
         "effects",
         "env_complete",
         "examples",
@@ -599,6 +605,7 @@ class Spec(Record):
         "bundle",
         "language",
         "accepts_anything",
+        "complete",
         "variables",
         "env_complete",
         "runs",
@@ -632,6 +639,7 @@ class Spec(Record):
         bundle: bool = False,
         language: str | None = None,
         accepts_anything: bool = False,
+        complete: bool = False,
         variables: Variables | None = None,
         env_complete: bool = False,
         runs: Runs | None = None,
@@ -656,7 +664,7 @@ class Spec(Record):
             language,
             accepts_anything,
         )
-        self.bundle = bundle
+        self.bundle, self.complete = bundle, complete
         self.variables = Variables() if variables is None else variables
         self.env_complete, self.runs, self.runs_config, self.helpers = (
             env_complete,

@@ -178,9 +178,14 @@ def _mdoc(words: list[str]) -> str:
     """The tag of `.It Fl o Ns , Fl -output Ar file`."""
     shown = ""
     kind = ""
+    dashes = ""
     glued = True
-    for word in words:
-        if word in ("Fl", "Ar", "Cm", "Ic", "Op", "Oo", "Oc", "Li", "Sy", "Nm", "Em", "Xo", "Xc", "No", "Pa"):
+    for number, word in enumerate(words):
+        if word == "Fl":  # `Fl Fl all` is `--all`
+            dashes = f"{dashes}-" if number and words[number - 1] == "Fl" else "-"
+            kind = word
+            continue
+        if word in ("Ar", "Cm", "Ic", "Op", "Oo", "Oc", "Li", "Sy", "Nm", "Em", "Xo", "Xc", "No", "Pa"):
             kind = word
             continue
         if word == "Ns":
@@ -196,7 +201,8 @@ def _mdoc(words: list[str]) -> str:
             glued = True
             continue
         if kind == "Fl":
-            text = f"-{text}"
+            text = f"{dashes}{text}"
+            dashes = "-"
         elif kind == "Ar":
             text = f"<{text}>"
         shown += text if glued or not shown else f" {text}"

@@ -20,6 +20,7 @@ SPEC: Words = {
     "changes": ("changes", "What of the shell itself a builtin changes."),
     "effect": ("effects", "What a plain call does; options and operands add to it."),
     "env": ("env", "Variables that change what it does, by name or shape of names."),
+    "complete": ("boolean", "All options that do something are listed: an unseen word is no other."),
     "env_complete": ("boolean", "The list of variables is complete: any other changes nothing."),
     "examples": ("examples", "Shell lines that are its tests and its page, under what they are."),
     "flags": ("names", "Options without a value that change nothing."),

@@ -23,6 +23,8 @@ TAGS = [
     (".PP\n\\-\\-no\\-pager\n.RS 4\nx", "  --no-pager"),
     (".It Fl i Ar identity_file\nx", "  -i <identity_file>"),
     (".It Fl v , Fl -verbose\nx", "  -v, --verbose"),
+    (".It Fl Fl mime-type Ar type\nx", "  --mime-type <type>"),
+    (".It Fl b , Fl Fl brief\nx", "  -b, --brief"),
     (".It Fl -color Ns = Ns Ar when\nx", "  --color=<when>"),
     (".SH DESCRIPTION\n.PP\n\\-x is mentioned in a sentence of many words, as here\n", ""),
     (".TP\nnot an option\n", ""),
