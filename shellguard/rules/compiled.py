@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
-FORMAT = 3
+FORMAT = 4
 """Raised whenever the model or this file changes what an older file would be read as."""
 
 _HEAD = f"shellguard-rules {FORMAT} {__version__} "
