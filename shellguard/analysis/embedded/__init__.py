@@ -20,14 +20,27 @@ if TYPE_CHECKING:
     from shellguard.values.scope import Scope
 
 LANGUAGES = (
-    *("arithmetic", "awk", "bash", "graphql", "jq", "login", "printf", "sed", "sh", "shell", "sql"),
-    *("zsh-arithmetic",),
+    *(
+        "arithmetic",
+        "awk",
+        "bash",
+        "graphql",
+        "jq",
+        "login",
+        "perl",
+        "perl-file",
+        "printf",
+        "sed",
+        "sh",
+        "shell",
+    ),
+    *("sql", "zsh-arithmetic"),
 )
 """Every language that has a reader. Any other is `unknown` as a whole.
 
 `shell` is text for the shell that reads the whole text, `bash` and `sh` for a new one of that kind, `login` for a new
-one of any kind. `zsh-arithmetic` is
-what zsh evaluates and bash takes for a number or refuses.
+one of any kind. `zsh-arithmetic` is what zsh evaluates and bash takes for a number or refuses. `perl-file` is a word
+that perl opens as it likes to.
 """
 
 NEW_SHELL = "shell text"
@@ -121,6 +134,14 @@ def reader_of(language: str) -> Callable[[str, list[Finding]], None] | None:
         from shellguard.analysis.embedded import jq
 
         return jq.read
+    if language == "perl":
+        from shellguard.analysis.embedded import perl
+
+        return perl.read
+    if language == "perl-file":
+        from shellguard.analysis.embedded import perl
+
+        return perl.read_operand
     if language == "graphql":
         from shellguard.analysis.embedded import graphql
 
