@@ -46,8 +46,8 @@ ORDER: dict[str, tuple[str, ...]] = {
     "agents": (*ENGINE, "guard"),
     "adapters": (*ENGINE, "guard"),
     "replay": (*ENGINE, "guard", "transcripts"),
-    "approval": ENGINE,
-    "workers": (*ENGINE, *OUTSIDE),
+    "approval": (*ENGINE, "places"),
+    "workers": (*ENGINE, "places", *OUTSIDE),
     "cli": (*ENGINE, "places", "advice", "redact", "__init__", *OUTSIDE, "workers"),
     "__main__": ("cli",),
 }
@@ -73,7 +73,7 @@ PURE = (
         "guard.snapshot",
         "guard.records",
     ),
-    *("approval.gate", "workers.resume"),
+    *("approval.gate", "approval.inside", "approval.statements", "workers.resume"),
 )
 """Modules whose answers depend on their arguments alone. A pure module imports only pure modules."""
 

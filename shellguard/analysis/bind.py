@@ -48,7 +48,8 @@ class Bound:
     `loose`: some word may be any option of this level, so that each later word may also be
     an operand (`doubtful`), and nobody knows which options are given: `given` are those that may be, `certain` those in
     front of that word. `many`: some operand stands for any number of words, `moves`: for none or for several.
-    `any_subcommand`: the word that names the subcommand is not known. `span` is that of all words of the level.
+    `any_subcommand`: the word that names the subcommand is not known. `span` is that of all words of the level, and
+    `words` are these as they were given, without the name.
     """
 
     __slots__ = (
@@ -65,10 +66,11 @@ class Bound:
         "spec",
         "span",
         "uses",
+        "words",
     )
 
-    def __init__(self, spec: Spec, span: Span) -> None:
-        self.spec, self.span = spec, span
+    def __init__(self, spec: Spec, span: Span, words: list[Value]) -> None:
+        self.spec, self.span, self.words = spec, span, words
         self.uses: list[Use] = []
         self.given: set[str] = set()
         self.certain: set[str] = set()
@@ -174,7 +176,7 @@ class _Binder:
         self.operands_from = operands_from  # the unknown word that is taken to end the options
         self.forks: list[int] = []
         self.below: list[list[Bound]] = []
-        self.bound = Bound(spec, span)
+        self.bound = Bound(spec, span, words)
         self.index = 0
         self.ended = spec.style == "plain"
 

@@ -22,6 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from shellguard.analysis.bind import Bound, Use
     from shellguard.analysis.inquiry import Inquiry
+    from shellguard.analysis.seen import Log
     from shellguard.analysis.variables import Setting
     from shellguard.effects import RuleRef as Ref
     from shellguard.rules.model import CommandRule, Operand, Option, Pattern, Spec
@@ -63,6 +64,8 @@ def _judge(call: Call, scope: Scope, inquiry: Inquiry, settings: tuple[Setting, 
     leaf = call.leaf
     spec = leaf.spec
     acts = False
+    if inquiry.limits.log is not None:
+        _keep(call, inquiry.limits.log, inquiry)
     if spec.marks:
         inquiry = _elsewhere(call, inquiry)
     if inquiry.piped and "settings" in spec.changes:
@@ -87,6 +90,31 @@ def _judge(call: Call, scope: Scope, inquiry: Inquiry, settings: tuple[Setting, 
     if acts or spec.changes or spec.has_roles:
         change_state(call, scope, inquiry, settings)
     return output_of(call, base)
+
+
+def _keep(call: Call, log: Log, inquiry: Inquiry) -> None:
+    """Puts the call into the log, with the words that its rule says are written to."""
+    leaf = call.leaf
+    written = [
+        value
+        for level in call.levels
+        for use in level.uses
+        if Effect.WRITES in use.option.effects and use.option.target == "value"
+        for value in use.values
+    ]
+    targets = {
+        use.option.target
+        for level in call.levels
+        for use in level.uses
+        if Effect.WRITES in use.option.effects and use.option.target not in (None, "value")
+    }
+    for value, slots in call.placed:
+        if any(Effect.WRITES in slot.effects or slot.name in targets for slot in slots):
+            written.append(value)
+    path = [call.levels[0].spec.name.partition(" ")[0]]
+    for above, below in zip(call.levels, call.levels[1:], strict=False):
+        path.append(above.words[len(above.words) - len(below.words) - 1].text)
+    log.call(call.words[0].text, tuple(path), tuple(leaf.words), tuple(written), call.span, inquiry)
 
 
 def _elsewhere(call: Call, inquiry: Inquiry) -> Inquiry:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Protocol, TypeAlias
 
     from shellguard.analysis.assigned import Known
+    from shellguard.analysis.seen import Log
     from shellguard.analysis.variables import Setting
     from shellguard.effects import RuleRef
     from shellguard.rules.model import Answer, CredentialPaths, Option, Spec, Variables
@@ -81,10 +82,11 @@ class Limits:
 
     `input_moved`: some command may have put a file in the place of the shell's own standard input (`exec < f`).
     `assigned` keeps, for each loop of the text, what it assigns, and `worst`, for each spec, what an option of it may
-    do, so that both are looked for once (with the loop or spec, whose identity another could get otherwise).
+    do, so that both are looked for once (with the loop or spec, whose identity another could get otherwise). `log`
+    takes every command with its words, where somebody wants them.
     """
 
-    __slots__ = ("assigned", "facts", "input_moved", "said", "steps", "text", "worst")
+    __slots__ = ("assigned", "facts", "input_moved", "log", "said", "steps", "text", "worst")
 
     def __init__(self, length: int) -> None:
         """For a text of `length` characters."""
@@ -95,6 +97,7 @@ class Limits:
         self.input_moved = False
         self.assigned: Known = {}
         self.worst: dict[int, tuple[Spec, tuple[tuple[str, Option], ...]]] = {}
+        self.log: Log | None = None
 
 
 class Judges:

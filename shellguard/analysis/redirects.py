@@ -10,7 +10,7 @@ from shellguard.analysis.words import visit
 from shellguard.effects import Effect, Kind
 from shellguard.errors import assert_never
 from shellguard.syntax.nodes import Escaped, HereDoc, HereString, Redirect, Single, Text
-from shellguard.values.resolve import fields, has_extensions
+from shellguard.values.resolve import fields, has_extensions, single
 from shellguard.values.value import Shape, Value, shaped
 
 TYPE_CHECKING = False
@@ -42,9 +42,13 @@ def redirection(node: Redirection, scope: Scope, inquiry: Inquiry) -> None:
     match node:
         case HereDoc(_, _, _, _, body):
             visit(body, scope, inquiry)
+            if inquiry.limits.log is not None:
+                inquiry.limits.log.text = single(body, scope)
         case HereString(_, word):
             refused(node.span, "<<<", inquiry)
             visit(word, scope, inquiry)
+            if inquiry.limits.log is not None:
+                inquiry.limits.log.text = single(word, scope)
         case Redirect():
             visit(node.target, scope, inquiry)
             _redirect(node, scope, inquiry)
@@ -99,6 +103,8 @@ def _redirect(node: Redirect, scope: Scope, inquiry: Inquiry) -> None:
     elif node.operator == "<&":
         pass  # a descriptor whose number is not known: another name for one that is open
     elif not harmless_target(target):
+        if inquiry.limits.log is not None:
+            inquiry.limits.log.target(target, node.span)
         name = repr(target.text) if target.exact else "a file whose name is not known"
         because = f"{node.operator} writes to {name}"
         inquiry.add(Effect.WRITES, node.span, because, kind=Kind.REDIRECTION)

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shellguard.analysis.inquiry import Shelf
+    from shellguard.analysis.seen import Log
     from shellguard.effects import Fact
     from shellguard.spans import Span
     from shellguard.syntax.nodes import Command, Node, Script, Statement, Word
@@ -62,6 +63,21 @@ def facts_of(tree: Script, length: int, shelf: Shelf, assumptions: Assumptions) 
     inquiry = Inquiry(shelf, assumptions, Limits(length), _JUDGES)
     script(tree, Scope(shell=assumptions.shell), inquiry)
     return tuple(inquiry.facts)
+
+
+def commands_of(tree: Script, length: int, shelf: Shelf, assumptions: Assumptions) -> tuple[Log, bool]:
+    """Every command that running `tree` may run, and whether the text could be judged to its end.
+
+    The home folder is `~` here, however it is spelled. Raises RecursionError as `facts_of` does.
+    """
+    from shellguard.analysis.seen import Log
+
+    inquiry = Inquiry(shelf, assumptions, Limits(length), _JUDGES)
+    log = inquiry.limits.log = Log()
+    scope = Scope(shell=assumptions.shell)
+    scope.variables["HOME"] = Variable((Value("~", (0, 0)),), (0, 0))
+    script(tree, scope, inquiry)
+    return log, not inquiry.limits.said
 
 
 def script(tree: Script, scope: Scope, inquiry: Inquiry) -> Value | None:
@@ -85,8 +101,23 @@ def statement(node: Statement, scope: Scope, inquiry: Inquiry) -> Value | None:
     if not node.redirections:
         inner = node.command
         return simple(inner, scope, inquiry) if type(inner) is Simple else _command(inner, scope, inquiry)
+    log = inquiry.limits.log
+    if log is None:
+        return _redirected(node, scope, inquiry)
+    mark = log.mark()
+    output = _redirected(node, scope, inquiry)
+    log.back(mark)
+    return output
+
+
+def _redirected(node: Statement, scope: Scope, inquiry: Inquiry) -> Value | None:
+    log = inquiry.limits.log
     for each in node.redirections:
+        start = 0 if log is None else len(log.commands)
         redirection(each, scope, inquiry)
+        if log is not None:
+            log.input_since(start)
+            log.input_from = (*log.input_from, *log.held_by(each))
     if inquiry.assumptions.has_posix:
         redirected_words(node, inquiry)
     piped = input_of(node.redirections)
@@ -162,7 +193,13 @@ def _pipeline(node: Pipeline, scope: Scope, inquiry: Inquiry) -> Value | None:
     last = scope
     if any(node.pipes_stderr):
         refused(node.span, "|&", inquiry)
+    log = inquiry.limits.log
+    mark = None if log is None else log.mark()
     for index, part in enumerate(node.parts):
+        if log is not None and mark is not None and index > 0:
+            log.back(mark)
+            log.text = None
+            log.input_since(mark[0])
         last = scope.layer()
         fed = inquiry
         if index > 0:
@@ -171,6 +208,8 @@ def _pipeline(node: Pipeline, scope: Scope, inquiry: Inquiry) -> Value | None:
         output = statement(part, last, fed)
         if index < len(node.pipes_stderr) and node.pipes_stderr[index]:
             output = None  # messages are mixed into it
+    if log is not None and mark is not None:
+        log.back(mark)
     scope.merge(last)
     return output
 

@@ -17,6 +17,7 @@ from shellguard.values.value import Value, unknown, widen
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from shellguard.analysis.inquiry import Inquiry
+    from shellguard.analysis.seen import Log
     from shellguard.syntax.nodes import Assignment, Simple, Word
     from shellguard.values.scope import Scope
 
@@ -33,16 +34,33 @@ def simple(node: Simple, scope: Scope, inquiry: Inquiry) -> Value | None:
     """Judges a simple command. Gives back what is known of its output."""
     if not inquiry.step(node.span):
         return None
+    log = inquiry.limits.log
+    if log is None:
+        return _simple(node, scope, inquiry)
+    mark = log.mark()
+    output = _simple(node, scope, inquiry, log)
+    log.back(mark)
+    return output
+
+
+def _simple(node: Simple, scope: Scope, inquiry: Inquiry, log: Log | None = None) -> Value | None:
+    start = 0 if log is None else len(log.commands)
     if not node.words:
         for assignment in node.assignments:
             _visit_assignment(assignment, scope, inquiry)
             _assign(assignment, scope, inquiry)
+            if log is not None:
+                log.assigned(assignment.name, start)
         return None
     for assignment in node.assignments:
         _visit_assignment(assignment, scope, inquiry)
     for word in node.words:
         if scope.has_zsh or len(word.parts) != 1 or type(word.parts[0]) not in _INERT:
             visit(word, scope, inquiry)
+    if log is not None:
+        log.words_since(start)
+        for word in node.words:
+            log.words_from = (*log.words_from, *log.held_by(word))
     readings = _readings(node, scope)
     if inquiry.assumptions.has_posix and has_extensions(node.words):
         readings.append((without_extensions(node.words, scope), _settings(node, scope)))
@@ -188,6 +206,8 @@ def command(
     head = words[0]
     if not head.exact or head.many:
         handed_on(settings, scope, inquiry)
+        if inquiry.limits.log is not None:
+            inquiry.limits.log.command(words, inquiry)
         inquiry.unknown(head.span, "the name of this command cannot be told", Kind.NAME)
         return None
     if not settings and head.text not in scope.defined:  # nearly every command
@@ -223,6 +243,12 @@ def _tool(words: list[Value], scope: Scope, inquiry: Inquiry, settings: tuple[Se
     head = words[0]
     name = _name_of(head.text)
     answer = None if name is None else inquiry.shelf.get(name)
+    if (
+        inquiry.limits.log is not None
+        and type(answer) is not CommandRule
+        and not isinstance(answer, Overlaid)
+    ):
+        inquiry.limits.log.command(words, inquiry)
     if answer is None:
         handed_on(settings, scope, inquiry)
         because = f"no rule speaks of {head.text!r}" if name else f"{head.text!r} may be any program"

@@ -101,9 +101,9 @@ def _part(part: WordPart, scope: Scope, inquiry: Inquiry) -> None:
             _parameter(part, scope, inquiry)
         case CommandSub():
             _command_substitution(part, scope, inquiry)
-        case ProcessSub(script):
+        case ProcessSub():
             refused(part.span, "a process substitution", inquiry)
-            inquiry.inside(None).script(script, scope.layer())
+            _process_substitution(part, scope, inquiry)
         case ArithSub(expression):
             if expression is not None:
                 arithmetic(expression, scope, inquiry)
@@ -119,6 +119,19 @@ def _part(part: WordPart, scope: Scope, inquiry: Inquiry) -> None:
             visit_array(part, scope, inquiry)
         case _:
             assert_never(part)
+
+
+def _process_substitution(part: ProcessSub, scope: Scope, inquiry: Inquiry) -> None:
+    log = inquiry.limits.log
+    mark = None
+    if log is not None and part.direction == ">":
+        from shellguard.analysis.seen import EVERYTHING
+
+        mark = log.mark()
+        log.input_from = EVERYTHING  # what the command prints into it, which is seen later
+    inquiry.inside(None).script(part.script, scope.layer())
+    if log is not None and mark is not None:
+        log.back(mark)
 
 
 _FISH_ESCAPES = frozenset("abcefnrtvxXuUo01234567")

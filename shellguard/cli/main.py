@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COMMANDS = {
+    "approve": "shellguard.cli.approve",
     "completion": "shellguard.cli.completion",
     "explain": "shellguard.cli.explain",
     "guard": "shellguard.cli.guard",

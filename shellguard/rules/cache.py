@@ -56,7 +56,11 @@ def compile_rules(shelf: Shelf) -> bytes:
     rules = {
         name: rule for name in shelf.names() if isinstance(rule := shelf.get(name), (CommandRule, BrokenRule))
     }
-    return compiled_text(rules, shelf.variables, shelf.paths, shelf.policies, shelf.content)
+    try:
+        gates = shelf.gates
+    except RuleError:
+        gates = None  # a compiled file without gates says that it has none when it is asked
+    return compiled_text(rules, shelf.variables, shelf.paths, shelf.policies, shelf.content, gates)
 
 
 def keep(shelf: Shelf) -> str:

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
-FORMAT = 4
+    from shellguard.rules.gates import Gates
+
+FORMAT = 5
 """Raised whenever the model or this file changes what an older file would be read as."""
 
 _HEAD = f"shellguard-rules {FORMAT} {__version__} "
@@ -46,10 +48,22 @@ _CLASSES = (
     *(Option, Operand, Prints, Case, Runs, Variable, Variables, Spec, CommandRule, BrokenRule),
     *(CredentialPaths, PolicyRule, Pattern),
 )
+
+
+def _gate_classes() -> tuple[type[Record], ...]:
+    """The classes of the gates; no verdict needs them."""
+    from shellguard.rules.gates import Client, Gate, Gates, Interpreter, Shape
+
+    return (Gates, Gate, Shape, Interpreter, Client)
+
+
 _NUMBERS = {kind: number for number, kind in enumerate(_CLASSES)}
 _ELSEWHERE, _SET, _DICT = -1, -2, -3
 _LEFT_OUT = frozenset({"examples", "summary", "judgement"})
 """Fields that no verdict needs, of the classes in which they may be left out."""
+
+GATES = "_gates.yaml"
+"""The file of the gates. It stands in the index like those of COMMON, and is read only where somebody asks."""
 
 COMMON = ("_env.yaml", "_paths.yaml", "_policies.yaml")
 """The files that belong to no command. In the index a slash stands before them, as in no command's name."""
@@ -64,6 +78,7 @@ def compiled_text(
     paths: CredentialPaths,
     policies: Mapping[str, PolicyRule],
     content: str,
+    gates: Gates | None = None,
 ) -> bytes:
     """The file for these rules, by every name they answer to. `content` is a hash of what they were made from."""
     writer = _Writer()
@@ -71,9 +86,16 @@ def compiled_text(
     places = {name: writer.rule(rule) for name, rule in sorted(rules.items()) if name.isprintable()}
     for name, value in zip(COMMON, (variables, paths, dict(policies)), strict=True):
         places[f"/{name}"] = writer.value(value)
+    if gates is not None:
+        places[f"/{GATES}"] = writer.value(gates)
     index = "\n" + "".join(f"{name}\t{start}\t{length}\n" for name, (start, length) in sorted(places.items()))
     lines = index.encode()
     return f"{_HEAD}{content} {len(lines)}\n".encode() + lines + b"".join(writer.blobs)
+
+
+def _number_of(kind: type[Record]) -> int:
+    number = _NUMBERS.get(kind)
+    return len(_CLASSES) + _gate_classes().index(kind) if number is None else number
 
 
 class _Writer:
@@ -129,7 +151,7 @@ class _Writer:
     def _fields(self, record: Record, without: frozenset[str] = _LEFT_OUT) -> dict[str, object]:
         """A record as its class and the fields that are not what the class has anyway."""
         defaults = type(record).__init__.__kwdefaults__ or {}
-        plain: dict[str, object] = {"": _NUMBERS[type(record)]}
+        plain: dict[str, object] = {"": _number_of(type(record))}
         for name in record.__match_args__:
             value = getattr(record, name)
             if name not in defaults or (name not in without and value != defaults[name]):
@@ -299,7 +321,7 @@ def _read(plain: Any, file: Compiled) -> Any:
         return frozenset(plain["items"])
     if number == _DICT:
         return {key: _read(item, file) for key, item in plain["pairs"]}
-    kind = _CLASSES[number]
+    kind = _CLASSES[number] if number < len(_CLASSES) else _gate_classes()[number - len(_CLASSES)]
     if kind is Spec:
         options = [_read(option, file) for option in plain.pop("options")]
         places = {name: (start, length) for name, start, length in plain.pop("subcommands")}

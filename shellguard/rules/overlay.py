@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from shellguard.rules.gates import Gates
     from shellguard.rules.model import Answer
 
 PROJECT_FOLDER = ".shellguard/rules"
@@ -368,6 +369,11 @@ class Overlays(Shelf):
     def paths(self) -> CredentialPaths:
         """Which files hold credentials."""
         return self._common_files()[1]
+
+    @property
+    def gates(self) -> Gates:
+        """The shipped ones: what somebody may do unasked is no matter of a project."""
+        return self.base.gates
 
     @property
     def policies(self) -> dict[str, PolicyRule]:

@@ -12,7 +12,7 @@ import os
 from _thread import RLock
 
 from shellguard.errors import RuleError
-from shellguard.rules.compiled import COMMON, Compiled
+from shellguard.rules.compiled import COMMON, GATES, Compiled
 from shellguard.rules.model import (
     BrokenRule,
     CommandRule,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import TypeVar, cast
 
+    from shellguard.rules.gates import Gates
     from shellguard.rules.model import Answer
 
     T = TypeVar("T")
@@ -77,6 +78,7 @@ class Shelf:
         self._files: dict[str, tuple[str, ...]] | None = None  # name of a file without `.yaml` -> paths
         self._aliases: dict[str, tuple[str, ...]] | None = None  # any name a file answers to -> paths
         self._variables, self._paths, self._policies = variables, paths, policies
+        self._gates: Gates | None = None
         self.problems: list[RuleError] = []
         """What was wrong with `_env.yaml`, `_paths.yaml` and `_policies.yaml`, as far as they were read."""
 
@@ -193,6 +195,27 @@ class Shelf:
             self._policies = self._common(COMMON[2], lambda error: nothing, nothing)
         return self._policies
 
+    @property
+    def gates(self) -> Gates:
+        """Which commands need a person. Raises RuleError when the file is broken: then nobody can tell."""
+        if self._gates is None:
+            from shellguard.rules import gates
+
+            if self._folder is None:
+                self._gates = gates.NO_GATES
+            elif self._compiled is not None:
+                found = self._compiled.common(gates.NAME)
+                assert isinstance(found, gates.Gates)
+                self._gates = found
+            else:
+                from shellguard.rules.load_gates import load_gates
+                from shellguard.rules.tree import read_file
+
+                path = f"{RULES_FOLDER}/{gates.NAME}"
+                text = read_file(os.path.join(self._folder, gates.NAME), self._folder, path)
+                self._gates = load_gates(text, path)
+        return self._gates
+
     def _common(self, name: str, otherwise: Callable[[RuleError], T], without_folder: T) -> T:
         if self._folder is None:
             return without_folder
@@ -235,8 +258,9 @@ def _shelf_of(folder: str) -> Shelf:
 
 
 def all_files(folder: str) -> list[str]:
-    """Every file of a rules folder that a verdict may depend on."""
-    return [*COMMON, *rule_files(folder)]
+    """Every file of a rules folder that a verdict or a gate may depend on."""
+    gates = [GATES] if os.path.lexists(os.path.join(folder, GATES)) else []
+    return [*COMMON, *gates, *rule_files(folder)]
 
 
 def read_rule(name: str, folder: str, path: str) -> CommandRule | BrokenRule:

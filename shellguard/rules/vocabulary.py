@@ -132,3 +132,18 @@ POLICY: Words = {
     "refuses": ("texts", "Marks that it may not have; `touches:*` is all of a kind."),
     "replaces": ("yes", "For a trusted overlay: used in place of the shipped policy of that name."),
 }
+
+GATES_FILE_WORDS = (
+    *("gates", "remote", "decoders", "interpreters", "clients", "writers", "last", "into", "boxes"),
+)
+GATE_WORDS = (
+    *("severity", "reason", "instead", "commands", "targets", "not_targets", "sensitive", "code_from", "sql"),
+    "unread",
+)
+SHAPE_WORDS = (
+    *("run", "any", "every", "unless", "values", "operands", "first", "without", "posix", "bare", "via"),
+    "unseen",
+)
+INTERPRETER_WORDS = ("names", "program", "other", "values", "words", "file", "shell")
+CLIENT_WORDS = ("names", "script", "values", "operands", "skip")
+"""The words of `_gates.yaml`; `load_gates.py` says what each of them holds, `gates.py` what it means."""

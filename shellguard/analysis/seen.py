@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every command that a text runs, with its words as they were read: for those who ask more than what it does.
+
+The facts say what a text may do, not with which words. A log is kept only where somebody asks for one; a verdict does
+not depend on it.
+"""
+
+from __future__ import annotations
+
+from shellguard.syntax.nodes import Param
+from shellguard.syntax.walk import walk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from shellguard.analysis.inquiry import Inquiry
+    from shellguard.spans import Span
+    from shellguard.syntax.nodes import Node
+    from shellguard.values.value import Value
+
+    Ranges: TypeAlias = tuple[tuple[int, int], ...]
+
+
+EVERYTHING: Ranges = ((0, 1 << 60),)
+"""A range that holds all commands, also those that are seen later."""
+
+
+class Seen:
+    """One command, in one way to read its words.
+
+    `name` is the first word, empty where it is not known; `path` are the command and the subcommands that its rule
+    knows (`("git", "push")`), `words` what stands behind them. `written` are words that the rule says are written to.
+    `via` are the commands that run this one, outermost first. `words_from` and `input_from` are ranges of the log: the
+    commands whose output is part of a word, and those whose output is its standard input. `text` is the here-document
+    or here-string that it reads, None where there is none.
+    """
+
+    __slots__ = ("input_from", "name", "path", "span", "text", "via", "words", "words_from", "written")
+
+    def __init__(
+        self,
+        name: str,
+        path: tuple[str, ...],
+        words: tuple[Value, ...],
+        written: tuple[Value, ...],
+        span: Span,
+        via: tuple[str, ...],
+        log: Log,
+    ) -> None:
+        self.name, self.path, self.words, self.written, self.span, self.via = (
+            name,
+            path,
+            words,
+            written,
+            span,
+            via,
+        )
+        self.words_from, self.input_from, self.text = log.words_from, log.input_from, log.text
+
+    def renamed(self, name: str, words: tuple[Value, ...]) -> Seen:
+        """The same call as one of another command."""
+        other = Seen.__new__(Seen)
+        other.name, other.path, other.words, other.written = name, (name,), words, self.written
+        other.span, other.via, other.text = self.span, self.via, self.text
+        other.words_from, other.input_from = self.words_from, self.input_from
+        return other
+
+
+class Written:
+    """A file that a redirection opens for writing. `input_from` as in `Seen`: whose output it gets is not told."""
+
+    __slots__ = ("at", "span", "target")
+
+    def __init__(self, target: Value, span: Span, at: int) -> None:
+        self.target, self.span, self.at = target, span, at
+
+
+class Log:
+    """What is seen while a text is judged. `words_from` and the like are those of the command that is judged now."""
+
+    __slots__ = ("commands", "input_from", "text", "variables", "words_from", "written")
+
+    def __init__(self) -> None:
+        self.commands: list[Seen] = []
+        self.written: list[Written] = []
+        self.words_from: Ranges = ()
+        self.input_from: Ranges = ()
+        self.text: Value | None = None
+        self.variables: dict[str, Ranges] = {}
+
+    def mark(self) -> tuple[int, Ranges, Ranges, Value | None]:
+        """What is needed to go back to this place."""
+        return len(self.commands), self.words_from, self.input_from, self.text
+
+    def words_since(self, start: int) -> None:
+        """The next command has words that the commands since `start` print."""
+        if len(self.commands) > start:
+            self.words_from = (*self.words_from, (start, len(self.commands)))
+
+    def input_since(self, start: int) -> None:
+        """The next command reads what the commands since `start` print."""
+        if len(self.commands) > start:
+            self.input_from = (*self.input_from, (start, len(self.commands)))
+
+    def assigned(self, name: str, start: int) -> None:
+        """The variable may hold what the commands since `start` print."""
+        if len(self.commands) > start:
+            self.variables[name] = (*self.variables.get(name, ()), (start, len(self.commands)))
+
+    def held_by(self, node: Node) -> Ranges:
+        """The commands whose output the variables hold that a word names."""
+        if not self.variables:
+            return ()
+        names = {part.name for part in walk(node) if isinstance(part, Param)}
+        return tuple(ranges for name in sorted(names) for ranges in self.variables.get(name, ()))
+
+    def back(self, mark: tuple[int, Ranges, Ranges, Value | None]) -> None:
+        """The command that was judged since `mark` is over."""
+        _, self.words_from, self.input_from, self.text = mark
+
+    def command(self, words: list[Value], inquiry: Inquiry) -> None:
+        """A command of which no rule speaks, or whose name is not known."""
+        head = words[0]
+        name = head.text if head.exact and not head.many else ""
+        span = (head.span[0], max([word.span[1] for word in words]))
+        self._add(name, (name,), tuple(words[1:]), (), span, inquiry)
+
+    def call(
+        self,
+        name: str,
+        path: tuple[str, ...],
+        words: tuple[Value, ...],
+        written: tuple[Value, ...],
+        span: Span,
+        inquiry: Inquiry,
+    ) -> None:
+        """A command that its rule has bound."""
+        self._add(name, path, words, written, span, inquiry)
+
+    def _add(
+        self,
+        name: str,
+        path: tuple[str, ...],
+        words: tuple[Value, ...],
+        written: tuple[Value, ...],
+        span: Span,
+        inquiry: Inquiry,
+    ) -> None:
+        via = tuple(frame.name for frame in inquiry.frames)
+        self.commands.append(Seen(name, path, words, written, inquiry.place(span), via, self))
+
+    def target(self, target: Value, span: Span) -> None:
+        """A redirection that writes."""
+        self.written.append(Written(target, span, len(self.commands)))
