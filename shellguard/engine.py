@@ -64,7 +64,18 @@ def policy_named(name: str, shelf: Shelf | None = None) -> Policy:
 
 
 def _judged(text: str, shelf: AnyShelf, assumptions: Assumptions) -> Verdict:
-    return Verdict(text, tuple(dict.fromkeys(_facts(text, shelf, assumptions))))
+    return Verdict(text, _distinct(_facts(text, shelf, assumptions)))
+
+
+def _distinct(facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
+    """Each fact once. Loops and the like are judged more than once; most texts go straight on, and repeat nothing."""
+    last = -1
+    for fact in facts:
+        start = fact.span[0]
+        if start <= last:
+            return tuple(dict.fromkeys(facts))
+        last = start
+    return facts
 
 
 def _facts(text: str, shelf: AnyShelf, assumptions: Assumptions) -> tuple[Fact, ...]:

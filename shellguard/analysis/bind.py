@@ -525,11 +525,13 @@ def slots_of(bound: Bound) -> list[tuple[Value, tuple[Operand, ...]]]:
 def assigned(slots: Sequence[Operand], count: int) -> list[Operand | None]:
     """The slot of each of `count` operands. A `many` slot leaves one word for each slot behind it."""
     found: list[Operand | None] = []
-    for position, slot in enumerate(slots):
-        behind = len(slots) - position - 1
-        left = count - len(found)
+    behind, left = len(slots), count
+    for slot in slots:
+        behind -= 1
         if slot.many:
-            found += [slot] * max(0, left - behind)
+            found += [slot] * (left - behind)  # none, where that is negative
+            left = min(left, behind)
         elif left > 0:
             found.append(slot)
-    return found + [None] * (count - len(found))
+            left -= 1
+    return found + [None] * left if left else found

@@ -25,7 +25,7 @@ class Call:
 
     def __init__(self, path: str, words: list[Value], levels: list[Bound]) -> None:
         self.path, self.words, self.levels = path, words, levels
-        self.span: Span = (words[0].span[0], max([word.span[1] for word in words]))
+        self.span: Span = (words[0].span[0], max(words[0].span[1], words[-1].span[1]))
         self.leaf = levels[-1]
         self.placed = slots_of(self.leaf)
 

@@ -756,7 +756,7 @@ class CredentialPaths(Record):
     """
 
     __slots__ = (
-        *("_exact", "_exact_paths", "_firsts", "_lasts", "_others", "_places"),
+        *("_ended", "_ends", "_exact", "_exact_paths", "_others", "_places", "_starts"),
         *("line", "not_sensitive", "path", "replaces", "sensitive"),
     )
     __match_args__ = ("path", "sensitive", "not_sensitive", "replaces", "line")
@@ -779,18 +779,8 @@ class CredentialPaths(Record):
                 self._exact_paths.setdefault(_last_of(text), []).append((text, line))
         shapes = [(pattern, line) for pattern, line in sensitive if "*" in pattern.text]
         names = [(pattern, line) for pattern, line in shapes if "/" not in pattern.text]
-        # By the first character, where it is a literal one, else by the last.
-        self._firsts: dict[str, list[tuple[Pattern, int]]] = {}
-        self._lasts: dict[str, list[tuple[Pattern, int]]] = {}
-        self._others: list[tuple[Pattern, int]] = []
-        for pattern, line in names:
-            text = pattern.text
-            if text[0] not in "*<":
-                self._firsts.setdefault(text[0], []).append((pattern, line))
-            elif text[-1] not in "*>":
-                self._lasts.setdefault(text[-1], []).append((pattern, line))
-            else:
-                self._others.append((pattern, line))
+        # Nearly no name begins or ends as one of these does, which is asked of all of them at once.
+        self._starts, self._ends, self._ended, self._others = _by_ends(names)
         self._places = [
             (pattern.text.partition("*")[0], pattern, line) for pattern, line in shapes if "/" in pattern.text
         ]
@@ -816,9 +806,10 @@ class CredentialPaths(Record):
 
     def _line(self, name: str, last: str) -> int | None:
         lines = [self._exact[last]] if last in self._exact else []
-        for names in (self._firsts.get(last[:1]), self._lasts.get(last[-1:]), self._others):
-            if names:
-                lines += [line for pattern, line in names if pattern.matches(last)]
+        if last.startswith(self._starts) or last.endswith(self._ends):
+            lines += [line for pattern, line in self._ended if pattern.matches(last)]
+        if self._others:
+            lines += [line for pattern, line in self._others if pattern.matches(last)]
         if "/" in name:
             for whole, line in self._exact_paths.get(last, ()):
                 if name == whole or name.endswith("/" + whole):
@@ -827,6 +818,27 @@ class CredentialPaths(Record):
                 if head in name and any(pattern.matches(whole) for whole in (name, *_tails(name))):
                     lines.append(line)
         return min(lines) if lines else None
+
+
+_Lines = list[tuple["Pattern", int]]
+
+
+def _by_ends(patterns: _Lines) -> tuple[tuple[str, ...], tuple[str, ...], _Lines, _Lines]:
+    """How patterns with a shape in them begin; how the rest of them ends; all of both; those that do neither."""
+    starts: set[str] = set()
+    ends: set[str] = set()
+    ended: _Lines = []
+    others: _Lines = []
+    for pattern, line in patterns:
+        text = pattern.text
+        start = text.partition("*")[0].partition("<")[0]
+        end = text.rpartition("*")[2].rpartition(">")[2]
+        (ended if start or end else others).append((pattern, line))
+        if start:
+            starts.add(start)
+        elif end:
+            ends.add(end)
+    return tuple(starts), tuple(ends), ended, others
 
 
 def _last_of(name: str) -> str:

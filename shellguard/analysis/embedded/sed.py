@@ -95,15 +95,19 @@ class _Reader:
         return char
 
     def skip(self, chars: str) -> None:
-        while self.at < len(self.text) and self.text[self.at] in chars:
-            self.at += 1
+        text, at, end = self.text, self.at, len(self.text)
+        while at < end and text[at] in chars:
+            at += 1
+        self.at = at
 
     def number(self) -> bool:
         """Past digits, if there are any."""
-        start = self.at
-        while self.peek() in _DIGITS and self.peek():
-            self.at += 1
-        return self.at > start
+        text, start = self.text, self.at
+        at, end = start, len(text)
+        while at < end and text[at] in _DIGITS:
+            at += 1
+        self.at = at
+        return at > start
 
     def rest_of_line(self) -> str:
         end = self.text.find("\n", self.at)
