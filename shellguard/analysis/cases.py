@@ -35,14 +35,12 @@ class Possible:
 
 
 def base_of(bound: Bound) -> list[Possible]:
-    """Every base effect that the call may have; `unknown` is one where no case certainly holds."""
+    """Every base effect that the cases of the rule give the call; `unknown` is one where no case certainly holds."""
     spec = bound.spec
     if bound.any_subcommand:
         return []
     if not spec.cases:
-        if spec.effects is None:
-            return [Possible(_UNKNOWN, spec.line, "", f"what `{spec.name}` alone does is in no rule")]
-        return [Possible(spec.effects, spec.line_of("effect"), "effect", f"`{spec.name}`")]
+        return [Possible(_UNKNOWN, spec.line, "", f"what `{spec.name}` alone does is in no rule")]
     found: list[Possible] = []
     for index, case in enumerate(spec.cases):
         held = holds(case, bound)

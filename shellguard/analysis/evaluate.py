@@ -80,8 +80,14 @@ def _judge(call: Call, scope: Scope, inquiry: Inquiry, settings: tuple[Setting, 
             _problem_facts(call, level, inquiry)
         if level.any_subcommand:
             _worst_facts(call, level, inquiry)
-    base = base_of(leaf)
-    _base_facts(call, base, inquiry)
+    if spec.cases or spec.effects is None or leaf.any_subcommand:
+        base = base_of(leaf)
+        _base_facts(call, base, inquiry)
+    else:  # nearly every command has one base effect
+        base = []
+        _plain_facts(call, spec.effects, inquiry)
+    if spec.runs_config is not None:
+        _configuration_facts(call, spec.runs_config, inquiry)
     if not leaf.any_subcommand:
         if call.placed or leaf.many:
             _operand_facts(call, scope, inquiry)
@@ -141,14 +147,27 @@ def _base_facts(call: Call, base: list[Possible], inquiry: Inquiry) -> None:
         source = call.ref(spec, possible.line, possible.place)
         for effect in _ordered(possible.effects):
             inquiry.add(effect, call.span, possible.because, source, spec.all_marks, possible.kind)
-    if spec.runs_config is not None:
-        source = call.ref(spec, spec.line_of("runs_config"), "runs_config")
-        if spec.runs_config == "clone":
-            because = f"`{spec.name}` runs what files of the folder say"
-            inquiry.add(Effect.EXECUTES, call.span, because, source, kind=Kind.CONFIGURATION)
-        elif inquiry.assumptions.trust == "words":
-            because = f"`{spec.name}` may run what its configuration says ({spec.runs_config})"
-            inquiry.add(Effect.EXECUTES, call.span, because, source, kind=Kind.CONFIGURATION)
+
+
+def _plain_facts(call: Call, effects: frozenset[str], inquiry: Inquiry) -> None:
+    spec = call.leaf.spec
+    told = spec.told.get(0)
+    if told is None:
+        told = spec.told[0] = call.ref(spec, spec.line_of("effect"), "effect"), f"`{spec.name}`"
+    source, because = told
+    for effect in _ordered(effects):
+        inquiry.add(effect, call.span, because, source, spec.all_marks)
+
+
+def _configuration_facts(call: Call, place: str, inquiry: Inquiry) -> None:
+    spec = call.leaf.spec
+    source = call.ref(spec, spec.line_of("runs_config"), "runs_config")
+    if place == "clone":
+        because = f"`{spec.name}` runs what files of the folder say"
+        inquiry.add(Effect.EXECUTES, call.span, because, source, kind=Kind.CONFIGURATION)
+    elif inquiry.assumptions.trust == "words":
+        because = f"`{spec.name}` may run what its configuration says ({place})"
+        inquiry.add(Effect.EXECUTES, call.span, because, source, kind=Kind.CONFIGURATION)
 
 
 _ORDER = (Effect.READS, Effect.WRITES, Effect.EXECUTES, Effect.NETWORK, Effect.WAITS, Effect.UNKNOWN)
@@ -211,8 +230,11 @@ def _use_facts(call: Call, spec: Spec, use: Use, scope: Scope, inquiry: Inquiry)
     option = use.option
     if option.harmless:
         return
-    source = call.ref(spec, option.line, f"options.{option.name}")
-    because = f"`{spec.name}` with {option.name}"
+    told = spec.told.get(id(option))
+    if told is None:
+        source = call.ref(spec, option.line, f"options.{option.name}")
+        told = spec.told[id(option)] = source, f"`{spec.name}` with {option.name}"
+    source, because = told
     if not use.values:
         for effect in _ordered(option.effects):
             inquiry.add(effect, use.span, because, source, kind=Kind.OPTION)
@@ -289,8 +311,11 @@ def _operand_facts(call: Call, scope: Scope, inquiry: Inquiry) -> None:
         for slot in slots:
             if not (slot.effects or slot.role or slot.program):
                 continue
-            source = call.ref(spec, slot.line, f"operands.{slot.name}")
-            because = f"{slot.name} of `{spec.name}`"
+            told = spec.told.get(id(slot))
+            if told is None:
+                source = call.ref(spec, slot.line, f"operands.{slot.name}")
+                told = spec.told[id(slot)] = source, f"{slot.name} of `{spec.name}`"
+            source, because = told
             same_shell = bool(spec.changes)
             kind = Kind.OPERAND
             _word_facts(

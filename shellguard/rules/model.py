@@ -49,6 +49,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeAlias
 
+    from shellguard.effects import RuleRef
+
 EFFECTS = frozenset({"reads", "writes", "executes", "network", "waits", "unknown"})
 """Every effect a rule may name; the same words as `shellguard.effects.Effect`."""
 
@@ -557,7 +559,8 @@ class Spec(Record):
         helpers: programs the tool itself starts to do its work.
     `all_marks` are the marks of every fact about what the command does by itself: `touches:cache`, `config:repo` ...
     `has_roles`: some operand names a variable, a function, an alias, or is a script. `has_changing_slots`: the options
-    decide which slots there are.
+    decide which slots there are. `told` keeps what was once said of an option or slot (by its identity), and of the
+    base effect (0): its place in the file, and the reason.
     """
 
     __slots__ = (
@@ -588,6 +591,7 @@ class Spec(Record):
         "style",
         "subcommands",
         "summary",
+        "told",
         "touches",
         "variables",
         "where",
@@ -673,6 +677,7 @@ class Spec(Record):
             helpers,
         )
         self.prints, self.touches, self.changes, self.marks = prints, touches, changes, marks
+        self.told: dict[int, tuple[RuleRef, str]] = {}
         self.has_roles = any(slot.role for slot in operands)
         self.has_changing_slots = any(slot.absent_with or slot.present_with for slot in operands)
         self.all_marks: tuple[str, ...] = ()
