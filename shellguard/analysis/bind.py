@@ -326,6 +326,8 @@ class _Binder:
 
     def take(self, option: Option, word: Value, attached: Value | None) -> None:
         """Adds `option`, which `word` spells, with its value: `attached`, or the words that follow."""
+        if option.last:
+            self.ended = True
         if option.role == "words":
             self.cut(option, word, attached)
         elif attached is not None:

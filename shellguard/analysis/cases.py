@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Possible:
     """One base effect that the call may have."""
 
-    __slots__ = ("because", "effects", "kind", "line", "place", "prints")
+    __slots__ = ("because", "effects", "kind", "line", "place", "prints", "stdin")
 
     def __init__(
         self,
@@ -29,9 +29,10 @@ class Possible:
         because: str,
         prints: Prints | None = None,
         kind: str = Kind.COMMAND,
+        stdin: str | None = None,
     ) -> None:
         self.effects, self.line, self.place, self.because = effects, line, place, because
-        self.prints, self.kind = prints, kind
+        self.prints, self.kind, self.stdin = prints, kind, stdin
 
 
 def base_of(bound: Bound) -> list[Possible]:
@@ -47,7 +48,8 @@ def base_of(bound: Bound) -> list[Possible]:
         if held is not False:
             because = f"`{spec.name}`" if held else f"`{spec.name}`, as a word that is not known may have it"
             kind = Kind.COMMAND if held else Kind.UNSEEN
-            found.append(Possible(case.effects, case.line, f"cases[{index}]", because, case.prints, kind))
+            place = f"cases[{index}]"
+            found.append(Possible(case.effects, case.line, place, because, case.prints, kind, case.stdin))
         if held:
             return found
     found.append(

@@ -17,6 +17,7 @@ from shellguard.analysis.redirects import harmless_target
 from shellguard.analysis.shell_state import change_state, does_nothing_somewhere
 from shellguard.analysis.variables import environment_facts
 from shellguard.effects import Effect, Kind
+from shellguard.values.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from shellguard.rules.model import CommandRule, Operand, Option, Pattern, Spec
     from shellguard.spans import Span
     from shellguard.values.scope import Scope
-    from shellguard.values.value import Value
 
 
 def invocation(
@@ -82,7 +82,7 @@ def _judge(call: Call, scope: Scope, inquiry: Inquiry, settings: tuple[Setting, 
             _worst_facts(call, level, inquiry)
     if spec.cases or spec.effects is None or leaf.any_subcommand:
         base = base_of(leaf)
-        _base_facts(call, base, inquiry)
+        _base_facts(call, base, scope, inquiry)
     else:  # nearly every command has one base effect
         base = []
         _plain_facts(call, spec.effects, inquiry)
@@ -141,12 +141,17 @@ def _elsewhere(call: Call, inquiry: Inquiry) -> Inquiry:
 # --- the base effect --------------------------------------------------------------------------------------------------
 
 
-def _base_facts(call: Call, base: list[Possible], inquiry: Inquiry) -> None:
+def _base_facts(call: Call, base: list[Possible], scope: Scope, inquiry: Inquiry) -> None:
     spec = call.leaf.spec
     for possible in base:
         source = call.ref(spec, possible.line, possible.place)
         for effect in _ordered(possible.effects):
             inquiry.add(effect, call.span, possible.because, source, spec.all_marks, possible.kind)
+        if possible.stdin is not None:
+            from shellguard.analysis.embedded import script_facts
+
+            text = inquiry.typed or Value("", call.span, exact=False)
+            script_facts(_dialect(possible.stdin, call.leaf), text, source, scope, inquiry)
 
 
 def _plain_facts(call: Call, effects: frozenset[str], inquiry: Inquiry) -> None:
@@ -181,6 +186,16 @@ def _ordered(effects: frozenset[str]) -> tuple[str, ...]:
     if row is None:
         row = _rows[effects] = tuple(effect for effect in _ORDER if effect in effects)
     return row
+
+
+def _dialect(language: str, level: Bound) -> str:
+    """The language of a script of this call, as its options have it."""
+    dialects = level.spec.dialects
+    if dialects and language == level.spec.language:
+        for name, other in dialects.items():
+            if name in level.certain:
+                return other
+    return language
 
 
 def _problem_facts(call: Call, level: Bound, inquiry: Inquiry) -> None:
@@ -221,13 +236,13 @@ def _option_facts(call: Call, level: Bound, scope: Scope, inquiry: Inquiry) -> N
     joined = _joined_script(call, level, inquiry) if len(level.uses) > 1 else None
     for use in level.uses:
         if use.option is not joined:
-            _use_facts(call, level.spec, use, scope, inquiry)
+            _use_facts(call, level, use, scope, inquiry)
     if level.loose:
         _any_option_facts(call, level, inquiry)
 
 
-def _use_facts(call: Call, spec: Spec, use: Use, scope: Scope, inquiry: Inquiry) -> None:
-    option = use.option
+def _use_facts(call: Call, level: Bound, use: Use, scope: Scope, inquiry: Inquiry) -> None:
+    spec, option = level.spec, use.option
     if option.harmless:
         return
     told = spec.told.get(id(option))
@@ -247,7 +262,16 @@ def _use_facts(call: Call, spec: Spec, use: Use, scope: Scope, inquiry: Inquiry)
     for value in values:
         same_shell = bool(spec.changes)
         _word_facts(
-            option, value, use.span, because, source, scope, inquiry, kind=Kind.OPTION, same_shell=same_shell
+            option,
+            level,
+            value,
+            use.span,
+            because,
+            source,
+            scope,
+            inquiry,
+            kind=Kind.OPTION,
+            same_shell=same_shell,
         )
 
 
@@ -319,7 +343,16 @@ def _operand_facts(call: Call, scope: Scope, inquiry: Inquiry) -> None:
             same_shell = bool(spec.changes)
             kind = Kind.OPERAND
             _word_facts(
-                slot, value, value.span, because, source, scope, inquiry, kind=kind, same_shell=same_shell
+                slot,
+                bound,
+                value,
+                value.span,
+                because,
+                source,
+                scope,
+                inquiry,
+                kind=kind,
+                same_shell=same_shell,
             )
     if inquiry.assumptions.has_zsh:
         _numbers_for_zsh(call, scope, inquiry)
@@ -356,6 +389,7 @@ def _shown(value: Value) -> str:
 
 def _word_facts(
     place: Option | Operand,
+    level: Bound,
     value: Value,
     span: Span,
     because: str,
@@ -375,7 +409,9 @@ def _word_facts(
     if place.role == "script":
         from shellguard.analysis.embedded import script_facts
 
-        script_facts(place.language or "", value, source, scope, inquiry, same_shell=same_shell)
+        script_facts(
+            _dialect(place.language or "", level), value, source, scope, inquiry, same_shell=same_shell
+        )
     if place.program:
         _program_facts(value, source, scope, inquiry)
 

@@ -92,7 +92,8 @@ def _run_words(
     words = _filled(words, filled, fed)
     if runs.adds and filled is None:
         words.append(_fed_words(call.span, fed))
-    _run(words, call.span, call, source, tuple(inner_settings), scope, inquiry)
+    typed = None if runs.adds else inquiry.typed
+    _run(words, call.span, call, source, tuple(inner_settings), scope, inquiry, typed)
 
 
 def _readings(runs: Runs, bound: Bound) -> list[list[Value]]:
@@ -196,6 +197,7 @@ def _run(
     settings: tuple[Setting, ...],
     scope: Scope,
     inquiry: Inquiry,
+    typed: Value | None = None,
 ) -> None:
     """Judges one inner command. No function is meant by its name: `command` and every program look past them."""
     if not words:
@@ -204,6 +206,7 @@ def _run(
     if inquiry.too_deep(span) or not inquiry.step(span, 1 + len(words) // 4):
         return  # a word that is not known gives several readings, and each level of commands multiplies them
     inner = inquiry.inside(Frame(_place_of(call), source))
+    inner.typed = typed
     layer = scope.layer()
     head = words[0]
     if head.exact:

@@ -115,8 +115,9 @@ class Inquiry:
     An inner inquiry (`inside`) shares everything with its parent but the frames, the depth and the origin. `origin`
     is the span of the word that holds the text which is judged, None for the text itself: facts about a text inside
     a word point at the word. `fed` is what is known of the words on standard input, None for nothing. `piped`: standard
-    input is a file or what another command prints. `marks` stand on every fact that is added: of the commands that led
-    here, those that run another one elsewhere or as somebody else.
+    input is a file or what another command prints. `typed`: the text on standard input, where the text that is judged
+    holds it (a here-document), None for any other input. `marks` stand on every fact that is added: of the commands
+    that led here, those that run another one elsewhere or as somebody else.
     """
 
     __slots__ = (
@@ -131,6 +132,7 @@ class Inquiry:
         "origin",
         "piped",
         "shelf",
+        "typed",
     )
 
     def __init__(self, shelf: Shelf, assumptions: Assumptions, limits: Limits, judges: Judges) -> None:
@@ -142,6 +144,7 @@ class Inquiry:
         self.fed: Value | None = None
         self.piped = False
         self.marks: tuple[str, ...] = ()
+        self.typed: Value | None = None
 
     def inside(self, frame: Frame | None, origin: Span | None = None, fed: Value | None = None) -> Inquiry:
         """The same inquiry one frame further in. `origin` is that of a word whose text is judged from here on."""
@@ -151,7 +154,7 @@ class Inquiry:
         inner.frames = self.frames if frame is None else (*self.frames, frame)
         inner.origin = self.origin or origin
         inner.depth = self.depth if frame is None else self.depth + 1
-        inner.fed = fed
+        inner.fed, inner.typed = fed, None
         inner.piped, inner.marks = self.piped, self.marks
         return inner
 
@@ -164,7 +167,13 @@ class Inquiry:
     def marked(self, marks: tuple[str, ...]) -> Inquiry:
         """The same inquiry where every fact has these marks too."""
         inner = self.inside(None, fed=self.fed)
-        inner.marks = tuple(sorted({*self.marks, *marks}))
+        inner.typed, inner.marks = self.typed, tuple(sorted({*self.marks, *marks}))
+        return inner
+
+    def given(self, typed: Value | None) -> Inquiry:
+        """The same inquiry about one command, with this text on its standard input."""
+        inner = self.inside(None, fed=self.fed)
+        inner.typed = typed
         return inner
 
     def in_shell(self, shell: str) -> Inquiry:

@@ -11,7 +11,7 @@ from shellguard.effects import Effect, Kind
 from shellguard.errors import assert_never
 from shellguard.syntax.nodes import Escaped, HereDoc, HereString, Redirect, Single, Text
 from shellguard.values.resolve import fields, has_extensions, single
-from shellguard.values.value import Shape, Value, shaped
+from shellguard.values.value import Shape, Value, shaped, unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,6 +84,26 @@ def _input_of(node: Redirection) -> bool | None:
         return None
     target = node.target.parts
     return not (len(target) == 1 and isinstance(target[0], Text) and target[0].text == "/dev/null")
+
+
+def typed_by(nodes: tuple[Redirection, ...], scope: Scope) -> Value | None:
+    """The text on standard input where one here-document or here-string is all that is redirected to it.
+
+    None where any other redirection could reach descriptor 0, or the last characters are not certain.
+    """
+    found: Value | None = None
+    for node in nodes:
+        if isinstance(node, Redirect):
+            if node.operator in ("<", "<>", "<&") or node.descriptor not in (None, "1", "2"):
+                return None
+        elif found is not None or node.descriptor not in (None, "0"):
+            return None
+        elif isinstance(node, HereDoc):
+            found = single(node.body, scope)
+        else:
+            value = single(node.word, scope)
+            found = Value(value.text + "\n", node.span) if value.exact else unknown(node.span)
+    return found
 
 
 def _redirect(node: Redirect, scope: Scope, inquiry: Inquiry) -> None:

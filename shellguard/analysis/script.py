@@ -13,7 +13,7 @@ from shellguard.analysis.conditions import condition
 from shellguard.analysis.dialects import cut_by_ampersand, may_have_keyword, redirected_words, refused
 from shellguard.analysis.functions import define
 from shellguard.analysis.inquiry import Assumptions, Inquiry, Judges, Limits
-from shellguard.analysis.redirects import input_of, leaves_output, redirection
+from shellguard.analysis.redirects import input_of, leaves_output, redirection, typed_by
 from shellguard.analysis.simple import command, simple
 from shellguard.analysis.variables import assign, is_name
 from shellguard.analysis.words import visit
@@ -123,7 +123,10 @@ def _redirected(node: Statement, scope: Scope, inquiry: Inquiry) -> Value | None
     piped = input_of(node.redirections)
     if piped is not None and piped != inquiry.piped:
         inquiry = inquiry.with_input(piped)
-    output = _command(node.command, scope, inquiry)
+    if type(node.command) is Simple:
+        output = simple(node.command, scope, inquiry, typed_by(node.redirections, scope))
+    else:
+        output = _command(node.command, scope, inquiry)
     return output if all(leaves_output(each) for each in node.redirections) else None
 
 

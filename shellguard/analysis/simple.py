@@ -30,8 +30,8 @@ SYSTEM_FOLDERS = frozenset(
 _INERT = (Text, Single)  # in bash; fish and zsh may find something in them
 
 
-def simple(node: Simple, scope: Scope, inquiry: Inquiry) -> Value | None:
-    """Judges a simple command. Gives back what is known of its output."""
+def simple(node: Simple, scope: Scope, inquiry: Inquiry, typed: Value | None = None) -> Value | None:
+    """Judges a simple command. Gives back what is known of its output. `typed`: the text on its standard input."""
     if not inquiry.step(node.span):
         return None
     log = inquiry.limits.log
@@ -61,6 +61,8 @@ def _simple(node: Simple, scope: Scope, inquiry: Inquiry, log: Log | None = None
         log.words_since(start)
         for word in node.words:
             log.words_from = (*log.words_from, *log.held_by(word))
+    if typed is not None:
+        inquiry = inquiry.given(typed)  # what a substitution in its words runs has another input
     readings = _readings(node, scope)
     if inquiry.assumptions.has_posix and has_extensions(node.words):
         readings.append((without_extensions(node.words, scope), _settings(node, scope)))

@@ -307,6 +307,7 @@ class _Reader:
             matching=self.patterns(words["matching"][1], "`matching`") if "matching" in words else (),
             ends=ends,
             dash=dash,
+            last="last" in words and self.boolean(words["last"][1], "`last`"),
         )
 
     def option_names(self, node: Node, what: str, options: dict[str, Option]) -> frozenset[str]:
@@ -416,7 +417,20 @@ class _Reader:
             first=first,
             values=values,
             prints=self.prints(words["prints"][1], slots) if "prints" in words else None,
+            stdin=self.scalar(words["stdin"][1], "`stdin`") if "stdin" in words else None,
         )
+
+    def dialects(self, node: Node, options: dict[str, Option]) -> dict[str, str]:
+        """The language for each option (first spelling) that changes it."""
+        found: dict[str, str] = {}
+        for key, (line, value) in self.mapping(node, "`dialects`").items():
+            for name in key.replace(",", " ").split():
+                if name not in options:
+                    self.fail(line, f"`dialects` names {name}, which is no option of this spec")
+                found[options[name].name] = self.scalar(value, "`dialects`")
+        if not found:
+            self.fail(node.line, "`dialects` names no option: leave it out")
+        return found
 
     def count(self, node: Node) -> tuple[int, int | None]:
         """`2` (exactly), `2+` (at least), `1-3`."""
@@ -598,6 +612,7 @@ class _Reader:
         options = self.shared_options(name, style, language, given)
         slots = self.operands(given["operands"].node, options) if "operands" in given else ()
         options, slots = self.with_language(options, slots, language)
+        no_dialects: dict[str, str] = {}
         for option in options.values():
             if option.target not in (None, "value") and option.target not in {slot.name for slot in slots}:
                 self.fail(
@@ -667,6 +682,7 @@ class _Reader:
             numeric=get("numeric", lambda node: self.boolean(node, "`numeric`"), False),
             bundle=get("bundle", lambda node: self.boolean(node, "`bundle`"), False),
             language=language,
+            dialects=get("dialects", lambda node: self.dialects(node, options), no_dialects),
             accepts_anything="accepts" in given,
             complete=get("complete", lambda node: self.boolean(node, "`complete`"), False),
             variables=inner.known,

@@ -81,7 +81,9 @@ Languages that the shipped rules name: `shell` (for the shell that reads the who
 one), `login` (for a new one whose kind nobody knows: that of the user, here or on another host), `sed`, `awk`,
 `graphql` (a `key=value` word of `gh api`: what stands after `query=` is a document, a value of another key is none),
 `printf` (a format: the conversion `%n` assigns to the variable that an argument names), `arithmetic`,
-`zsh-arithmetic` (evaluated by zsh only). A language without a reader is `unknown`.
+`zsh-arithmetic` (evaluated by zsh only), `python` and `python-isolated` (which imports no module of the current
+folder), and the SQL of one tool: `sqlite`, `sqlite-readonly`, `postgres`, `mysql`, `duckdb`. A language without a
+reader is `unknown`.
 """
 
 SHELLS = ("shell", "sh", "bash", "login")
@@ -233,6 +235,7 @@ class Option(Record):
             Empty: not asked.
         ends: for `until`: the last words, each `;` or two words such as `{} +`; an empty text is the end of all.
         dash: with `target: value`, `-` is standard output.
+        last: it ends the options: every word behind its value is an operand (`python3 -c`).
     `harmless`: giving it can never add a fact, as with what `flags`, `values` and `maybe` list.
     """
 
@@ -244,6 +247,7 @@ class Option(Record):
         "fills",
         "harmless",
         "language",
+        "last",
         "line",
         "matching",
         "names",
@@ -269,6 +273,7 @@ class Option(Record):
         "matching",
         "ends",
         "dash",
+        "last",
         "line",
     )
 
@@ -290,11 +295,12 @@ class Option(Record):
         matching: tuple[Pattern, ...] = (),
         ends: tuple[str, ...] = (),
         dash: bool = False,
+        last: bool = False,
     ) -> None:
         self.names, self.line, self.takes, self.effects = names, line, takes, effects
         self.target, self.role, self.language = target, role, language
         self.runs_value, self.fills, self.adds, self.program = runs_value, fills, adds, program
-        self.only, self.matching, self.ends, self.dash = only, matching, ends, dash
+        self.only, self.matching, self.ends, self.dash, self.last = only, matching, ends, dash, last
         self.harmless = not (effects or role or runs_value or program)
 
     @property
@@ -388,10 +394,12 @@ class Case(Record):
     least one of these options is given; `none_of`: none of them is (an unknown word that may be one of them
     counts as given). `first`: shapes of the first operand word. `values`: for each option, it is given and
     *every* use has a value of one of these shapes. Option names are first spellings. `prints` replaces that
-    of the spec when this row is taken.
+    of the spec when this row is taken. `stdin`: standard input is then a script in this language.
     """
 
-    __slots__ = ("any_of", "effects", "first", "line", "maximum", "minimum", "none_of", "prints", "values")
+    __slots__ = (
+        *("any_of", "effects", "first", "line", "maximum", "minimum", "none_of", "prints", "stdin", "values"),
+    )
     __match_args__ = (
         "effects",
         "minimum",
@@ -401,6 +409,7 @@ class Case(Record):
         "first",
         "values",
         "prints",
+        "stdin",
         "line",
     )
 
@@ -416,10 +425,11 @@ class Case(Record):
         first: tuple[Pattern, ...] | None = None,
         values: dict[str, tuple[Pattern, ...]] | None = None,
         prints: Prints | None = None,
+        stdin: str | None = None,
     ) -> None:
         self.effects, self.line, self.minimum, self.maximum = effects, line, minimum, maximum
         self.any_of, self.none_of, self.first, self.values = any_of, none_of, first, values
-        self.prints = prints
+        self.prints, self.stdin = prints, stdin
 
     @property
     def always(self) -> bool:
@@ -555,6 +565,7 @@ class Spec(Record):
         variables: `env:` of this spec and of those above it.
         env_complete, runs_config, style, touches, marks: with what the specs above say already in them.
         language: of words with role `script` that name none themselves; also taken from above.
+        dialects: what `language` becomes, wherever it stands in this spec, when one of these options is given.
         prints: what standard output looks like, or None.
         helpers: programs the tool itself starts to do its work.
     `all_marks` are the marks of every fact about what the command does by itself: `touches:cache`, `config:repo` ...
@@ -570,6 +581,7 @@ class Spec(Record):
         "cases",
         "changes",
         "complete",
+        "dialects",
         "effects",
         "env_complete",
         "examples",
@@ -608,6 +620,7 @@ class Spec(Record):
         "numeric",
         "bundle",
         "language",
+        "dialects",
         "accepts_anything",
         "complete",
         "variables",
@@ -642,6 +655,7 @@ class Spec(Record):
         numeric: bool = False,
         bundle: bool = False,
         language: str | None = None,
+        dialects: dict[str, str] | None = None,
         accepts_anything: bool = False,
         complete: bool = False,
         variables: Variables | None = None,
@@ -661,6 +675,7 @@ class Spec(Record):
         self.lines = {} if lines is None else lines
         self.effects, self.operands, self.cases = effects, operands, cases
         self.options = {} if options is None else options
+        self.dialects = {} if dialects is None else dialects
         self.subcommands = {} if subcommands is None else subcommands
         self.style, self.numeric, self.language, self.accepts_anything = (
             style,

@@ -91,7 +91,7 @@ def _spec_blocks(spec: Spec, rule: CommandRule, level: int) -> Iterator[Block]:
         anything = ", whatever its words are" if spec.accepts_anything else ""
         yield Paragraph(_plain(f"A plain call {_said(spec.effects)}{anything}."))
     if spec.cases:
-        rows = tuple((_when(case), _plain(", ".join(sorted(case.effects)))) for case in spec.cases)
+        rows = tuple((_when(case), _plain(_done(case))) for case in spec.cases)
         yield Table(("the first row that holds", "effect"), rows)
     if spec.examples:
         yield Table(
@@ -146,6 +146,11 @@ def _said(effects: frozenset[str]) -> str:
     if "unknown" in effects:
         said.append("does what nobody can tell")
     return " and ".join(said) if said else "does nothing that counts"
+
+
+def _done(case: Case) -> str:
+    effects = ", ".join(sorted(case.effects))
+    return effects if case.stdin is None else f"{effects}; standard input is a {case.stdin} script"
 
 
 def _when(case: Case) -> Text:

@@ -118,6 +118,7 @@ def _definitions() -> Schema:
         "case": _object(vocabulary.CASE, required=["effect"]),
         "when": {**_object(vocabulary.WHEN), "minProperties": 1},
         "values": {"type": "object", "additionalProperties": _ref("texts")},
+        "dialects": {"type": "object", "minProperties": 1, "additionalProperties": _ref("text")},
         "runs": _object(vocabulary.RUNS, required=["command"]),
         # variables
         "env": {

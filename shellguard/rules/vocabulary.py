@@ -18,6 +18,7 @@ SPEC: Words = {
     "bundle": ("boolean", "A first word without a dash is a bundle of short options: `tar tf a`."),
     "cases": ("cases", "In place of `effect`: the first row whose `when` holds gives the effect."),
     "changes": ("changes", "What of the shell itself a builtin changes."),
+    "dialects": ("dialects", "What the language becomes when one of these options is given."),
     "effect": ("effects", "What a plain call does; options and operands add to it."),
     "env": ("env", "Variables that change what it does, by name or shape of names."),
     "complete": ("boolean", "All options that do something are listed: an unseen word is no other."),
@@ -63,6 +64,7 @@ OPTION: Words = {
         "The texts that are filled in, in the command that it runs, with a blank between them.",
     ),
     "language": ("text", "The language of its value, for `as: script`."),
+    "last": ("boolean", "It ends the options: all words behind its value are operands."),
     "matching": ("texts", "Only values of these shapes have the effect."),
     "only": ("texts", "Values of these shapes have no effect."),
     "program": ("boolean", "The value names a program, and is judged as that command."),
@@ -87,6 +89,7 @@ OPERAND: Words = {
 
 CASE: Words = {
     "effect": ("effects", "What a call is when the row holds."),
+    "stdin": ("text", "Standard input is a script in this language then."),
     "prints": ("prints", "The shape of its output then."),
     "when": ("when", "What must hold; a row without it always does."),
 }

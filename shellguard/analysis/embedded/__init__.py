@@ -30,6 +30,8 @@ LANGUAGES = (
         "perl",
         "perl-file",
         "printf",
+        "python",
+        "python-isolated",
         "sed",
         "sh",
         "shell",
@@ -43,18 +45,37 @@ one of any kind. `zsh-arithmetic` is what zsh evaluates and bash takes for a num
 that perl opens as it likes to.
 """
 
+WHOLE = frozenset({"python", "python-isolated"})
+"""Languages in which digits do not read alike everywhere: no sample stands for a text that is not known."""
+
+CONFIGURED = "config:repo"
+"""The mark of what files that lie beside the call may change."""
+
 NEW_SHELL = "shell text"
 """The frame of a text that a new shell runs."""
 
 
 class Finding:
-    """One thing that an embedded script may do. `command` is the shell text that it starts, where that is known."""
+    """One thing that an embedded script may do. `command` is the shell text that it starts, where that is known.
 
-    __slots__ = ("because", "command", "effect")
-    __match_args__ = ("effect", "because", "command")
+    `marks` as those of a fact; `config:repo` where files of the current folder may stand in for what is read. `file`:
+    the name of the file that is read, None where it is not known; it is compared with those that hold credentials.
+    """
 
-    def __init__(self, effect: str, because: str, command: str | None = None) -> None:
+    __slots__ = ("because", "command", "effect", "file", "marks")
+    __match_args__ = ("effect", "because", "command", "marks", "file")
+
+    def __init__(
+        self,
+        effect: str,
+        because: str,
+        command: str | None = None,
+        *,
+        marks: tuple[str, ...] = (),
+        file: str | None = None,
+    ) -> None:
         self.effect, self.because, self.command = effect, because, command
+        self.marks, self.file = marks, file
 
     def __repr__(self) -> str:
         return f"Finding({self.effect!r}, {self.because!r})"
@@ -79,7 +100,7 @@ def script_facts(
 
         evaluate = arithmetic_text if language == "arithmetic" else number_for_zsh
         evaluate(value, scope, inquiry)
-    elif value.sample is None:
+    elif value.sample is None or (not value.exact and language in WHOLE):
         inquiry.unknown(value.span, f"a {language} script that is not known", Kind.UNSEEN, source)
     else:
         _read(language, value.sample, value, source, scope, inquiry)
@@ -115,9 +136,21 @@ def _read(language: str, text: str, value: Value, source: RuleRef, scope: Scope,
         found.append(Finding(Effect.UNKNOWN, str(problem)))
     for finding in found:
         if finding.command is None or not value.exact:
-            inquiry.add(finding.effect, value.span, finding.because, source, kind=Kind.SCRIPT)
+            _add(finding, value, source, inquiry)
         else:
             script_facts("sh", Value(finding.command, value.span), source, scope, inquiry)
+
+
+def _add(finding: Finding, value: Value, source: RuleRef, inquiry: Inquiry) -> None:
+    marks = finding.marks
+    if finding.file is not None:
+        from shellguard.analysis.paths import marks_of, sensitive
+
+        marks += marks_of(sensitive(Value(finding.file, value.span), inquiry))
+    inquiry.add(finding.effect, value.span, finding.because, source, marks, Kind.SCRIPT)
+    if CONFIGURED in marks and inquiry.assumptions.trust == "words":
+        because = f"{finding.because}, which a file of the current folder may stand in for"
+        inquiry.add(Effect.EXECUTES, value.span, because, source, kind=Kind.CONFIGURATION)
 
 
 def reader_of(language: str) -> Callable[[str, list[Finding]], None] | None:
@@ -150,6 +183,10 @@ def reader_of(language: str) -> Callable[[str, list[Finding]], None] | None:
         from shellguard.analysis.embedded import sql
 
         return sql.read
+    if language in ("python", "python-isolated"):
+        from shellguard.analysis.embedded import python
+
+        return python.read if language == "python" else python.read_isolated
     if language == "printf":
         from shellguard.analysis.embedded import printf
 
