@@ -36,14 +36,16 @@ def simple(node: Simple, scope: Scope, inquiry: Inquiry, typed: Value | None = N
         return None
     log = inquiry.limits.log
     if log is None:
-        return _simple(node, scope, inquiry)
+        return _simple(node, scope, inquiry, typed)
     mark = log.mark()
-    output = _simple(node, scope, inquiry, log)
+    output = _simple(node, scope, inquiry, typed, log)
     log.back(mark)
     return output
 
 
-def _simple(node: Simple, scope: Scope, inquiry: Inquiry, log: Log | None = None) -> Value | None:
+def _simple(
+    node: Simple, scope: Scope, inquiry: Inquiry, typed: Value | None, log: Log | None = None
+) -> Value | None:
     start = 0 if log is None else len(log.commands)
     if not node.words:
         for assignment in node.assignments:
