@@ -27,6 +27,7 @@ LANGUAGES = (
         "graphql",
         "jq",
         "login",
+        "mlr",
         "perl",
         "perl-file",
         "printf",
@@ -34,9 +35,8 @@ LANGUAGES = (
         "python-isolated",
         "sed",
         "sh",
-        "shell",
     ),
-    *("sql", "zsh-arithmetic"),
+    *("shell", "sql", "zsh-arithmetic"),
 )
 """Every language that has a reader. Any other is `unknown` as a whole.
 
@@ -175,6 +175,10 @@ def reader_of(language: str) -> Callable[[str, list[Finding]], None] | None:
         from shellguard.analysis.embedded import perl
 
         return perl.read_operand
+    if language == "mlr":
+        from shellguard.analysis.embedded import mlr
+
+        return mlr.read
     if language == "graphql":
         from shellguard.analysis.embedded import graphql
 
