@@ -22,6 +22,24 @@ if TYPE_CHECKING:
     from shellguard.rules.library import Entry
     from shellguard.rules.model import CommandRule, Operand, Option, Spec
     from shellguard.rules.page import Block, Text
+    from shellguard.rules.proof import Proof
+
+
+CHANGED = -1
+"""`--stale` without a number."""
+
+
+class Age(click.ParamType):
+    """A number of days, or none at all."""
+
+    name = "days"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number; `CHANGED` stands for itself."""
+        if value == CHANGED:
+            return CHANGED
+        days: int = click.IntRange(min=0).convert(value, param, ctx)
+        return days
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -43,9 +61,12 @@ for _command in (check, compile_, new, trust):
 @click.option("--json", "as_json", is_flag=True, help="Everything, as one JSON object.")
 @click.option(
     "--stale",
-    type=click.IntRange(min=0),
-    metavar="DAYS",
-    help="Only rules that were checked longer ago than this, or never.",
+    type=Age(),
+    is_flag=False,
+    flag_value=CHANGED,
+    metavar="[DAYS]",
+    help="Only rules that changed since their examples were run, or were never run; with DAYS those that were checked"
+    " longer ago than this, or never.",
 )
 def list_(as_json: bool, stale: int | None) -> None:
     """List every command that has a rule.
@@ -56,7 +77,8 @@ def list_(as_json: bool, stale: int | None) -> None:
     from shellguard.rules.library import entries
 
     shelf = shelf_here()
-    found = [entry for entry in entries(shelf) if stale is None or _is_stale(entry, stale)]
+    proofs = _proofs() if stale == CHANGED else {}
+    found = [entry for entry in entries(shelf) if stale is None or _is_stale(entry, stale, proofs)]
     broken = [entry.problem for entry in found if entry.problem is not None]
     loaded = [(entry, entry.rule) for entry in found if entry.rule is not None]
     loaded.sort(key=lambda pair: (pair[1].command, pair[0].path))
@@ -80,11 +102,26 @@ def list_(as_json: bool, stale: int | None) -> None:
     sys.exit(1 if broken else 0)
 
 
-def _is_stale(entry: Entry, days: int) -> bool:
-    """Whether the last date in `checked` is further back than that, or is missing."""
+def _proofs() -> dict[str, Proof]:
+    """What the record of the witness says of the shipped rules."""
+    from shellguard.rules.proof import proofs_in
+    from shellguard.rules.shelf import shipped_folder
+
+    return proofs_in(shipped_folder())
+
+
+def _is_stale(entry: Entry, days: int, proofs: dict[str, Proof]) -> bool:
+    """Whether the last date in `checked` is further back than that, or is missing.
+
+    With `CHANGED` in place of days: whether the file is another than the one whose examples were run.
+    """
     import datetime
     import re
 
+    if days == CHANGED:
+        from shellguard.rules.proof import is_stale
+
+        return is_stale(proofs.get(entry.path) if entry.layer is None else None, entry.file)
     if entry.rule is None:
         return True
     dates = re.findall(r"\d{4}-\d{2}-\d{2}", entry.rule.checked)
@@ -246,6 +283,7 @@ def _pages(name: str, words: tuple[str, ...]) -> list[list[Block]]:
     if not found:
         raise click.UsageError(f"No rule speaks of {visible(repr(name))}.")
     pages = []
+    proofs = _proofs()
     missing: list[str] = []
     for entry in found:
         if entry.rule is None:
@@ -258,7 +296,7 @@ def _pages(name: str, words: tuple[str, ...]) -> list[list[Block]]:
                 break
             spec = spec.subcommands[word]
         else:
-            pages.append(blocks(entry.rule, spec))
+            pages.append(blocks(entry.rule, spec, proofs.get(entry.path) if entry.layer is None else None))
     if not pages:
         if missing:
             raise click.UsageError(missing[0])

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from shellguard.rules.model import Case, CommandRule, Option, Spec, Variable
+    from shellguard.rules.proof import Proof
 
     Text: TypeAlias = "tuple[Piece, ...]"
     Block: TypeAlias = "Heading | Paragraph | Table"
@@ -62,8 +63,11 @@ _PLACES = {
 }
 
 
-def blocks(rule: CommandRule, spec: Spec | None = None) -> list[Block]:
-    """The page of a rule, or of one of its subcommands with all below it."""
+def blocks(rule: CommandRule, spec: Spec | None = None, proof: Proof | None = None) -> list[Block]:
+    """The page of a rule, or of one of its subcommands with all below it.
+
+    `proof` is what the record of the witness says of its file.
+    """
     found = list(_spec_blocks(rule.spec if spec is None else spec, rule, 1))
     head: list[Block] = [found[0]]
     if spec is None or spec is rule.spec:
@@ -75,6 +79,8 @@ def blocks(rule: CommandRule, spec: Spec | None = None) -> list[Block]:
             head.append(Paragraph((*_plain("Source: "), *_plain(rule.source))))
         if rule.checked:
             head.append(Paragraph(_plain(f"Checked: {rule.checked}")))
+        if proof is not None:
+            head.append(Paragraph(_plain(f"Seen on {proof.command} {proof.version}, {proof.date}.")))
         if rule.replaces:
             head.append(Paragraph(_plain("It replaces the shipped rule where it is trusted.")))
     head.append(Paragraph((*_plain("Rule: "), *_codes([f"{rule.path}:{(spec or rule.spec).line}"]))))

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from shellguard.rules.proof import hash_of_rule, proofs_in
+
 ROOT = Path(__file__).parents[2]
 LABEL = ".shellguard/rules"
 GOOD = (
@@ -122,6 +124,23 @@ def test_stale_rules(place: Place) -> None:
     ]
     assert {"frob", "never"} <= set(names)
     assert "fresh" not in names
+
+
+def test_rules_that_changed_since_they_were_tried(place: Place) -> None:
+    """A rule of the project was never tried by us; of the shipped ones those whose text the record does not know."""
+    place.put("frob.yaml", GOOD)
+    place.run("rules", "list", "--stale", "-1", status=2)
+    listed = place.run("rules", "list", "--stale", status=None).stdout.splitlines()
+    names = {line.split("\t")[0] for line in listed}
+    assert "frob" in names
+    proofs = proofs_in(str(ROOT / "rules"))
+    assert proofs, "rules/witness.lock is missing or empty"
+    for path, proof in proofs.items():
+        fresh = hash_of_rule((ROOT / path).read_bytes()) == proof.hash if (ROOT / path).is_file() else None
+        assert fresh is None or (proof.command in names) is not fresh
+    fresh = [proof for proof in proofs.values() if proof.command not in names]
+    page = place.run("rules", "page", fresh[0].command).stdout
+    assert f"{fresh[0].command} {fresh[0].version}, {fresh[0].date}" in page.replace("\\", "")
 
 
 def test_show_and_page(place: Place) -> None:

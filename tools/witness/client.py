@@ -39,6 +39,13 @@ ENVIRONMENT = {
     "REQUESTS_CA_BUNDLE": "/etc/ssl/certs/ca-certificates.crt",
     "NODE_EXTRA_CA_CERTS": "/etc/ssl/certs/ca-certificates.crt",
     "VAULT_ADDR": "http://127.0.0.1:8200",
+    # What examples call their variables: a path to read, a folder, a number, an interface.
+    "f": "f.txt",
+    "file": "f.txt",
+    "dir": "src",
+    "n": "1",
+    "pid": "1",
+    "dev": "lo",
 }
 
 

@@ -101,7 +101,9 @@ def _mount_all(request: dict[str, Any], base: str) -> dict[str, str]:
     for target, source in (("tmp", "tmp"), ("var/tmp", "tmp"), ("dev/shm", "tmp"), ("run", "run")):
         kernel.mount(f"{scratch}/{source}", f"{root}/{target}", flags=kernel.MS_BIND)
     os.makedirs(f"{scratch}/run/user/1000", 0o700)
-    os.makedirs(f"{scratch}/run/lock", 0o1777)
+    for name in ("lock", "screen"):
+        os.mkdir(f"{scratch}/run/{name}")
+        os.chmod(f"{scratch}/run/{name}", 0o1777)
     for name in request.get("sockets", ()):
         with open(f"{scratch}/run/{name}", "w", encoding="ascii"):
             pass

@@ -45,6 +45,7 @@ class Declared:
     helpers: frozenset[str]
     effects: frozenset[str]
     config: frozenset[str]
+    remote: bool
 
 
 @dataclass
@@ -72,6 +73,7 @@ def declared_by(verdict: Verdict) -> Declared:
         helpers=frozenset(helpers),
         effects=verdict.effects,
         config=frozenset(name for kind, _, name in marks if kind == "config"),
+        remote="remote" in verdict.marks,
     )
 
 
@@ -106,6 +108,8 @@ def judge(report: Report, verdict: Verdict | None = None) -> Judgement:
     refuted = [*_undeclared(report, declared), *_wrong_markers(found.markers, report.command)]
     if refuted:
         found.outcome, found.reasons = "refuted", refuted
+    elif unclear := _unclear(report):
+        found.reasons = unclear
     elif _missing(report):
         found.outcome, found.reasons = "skipped", [_complaint(report) or "the tool is not installed"]
     elif found.exercised:
@@ -181,7 +185,7 @@ def _undeclared(report: Report, declared: Declared) -> list[str]:
     reasons: dict[str, None] = {}
     for entry in (*report.attempts, *report.effects):
         place, path, kind = entry["class"], entry["path"], entry["kind"]
-        if place in declared.touches or place == "refused":
+        if place in declared.touches or place == "refused" or kind == "ptrace":
             continue
         if path.startswith("/tmp/sh-thd") and entry.get("by") in ("bash", "dash", "sh", None):
             continue  # a long here-document of the shell itself
@@ -194,7 +198,7 @@ def _undeclared(report: Report, declared: Declared) -> list[str]:
         reasons[f"process: still running: {', '.join(report.left)}"] = None
     for name in foreign_programs(report, declared.helpers):
         reasons[f"exec: starts {name}"] = None
-    for reason in _sent(report, Effect.NETWORK in declared.effects):
+    for reason in _sent(report, Effect.NETWORK in declared.effects, declared.remote):
         reasons[reason] = None
     return list(reasons)
 
@@ -205,7 +209,7 @@ def _only_empty(report: Report, path: str) -> bool:
     return kinds <= {"create empty", "opened for writing"}
 
 
-def _sent(report: Report, may_talk: bool) -> list[str]:
+def _sent(report: Report, may_talk: bool, remote: bool) -> list[str]:
     """What went over the network that the claim does not cover."""
     reasons = []
     for entry in report.net:
@@ -217,7 +221,8 @@ def _sent(report: Report, may_talk: bool) -> list[str]:
             if not may_talk and not local:
                 reasons.append(f"net: reaches {address}")
         elif kind == "http":
-            if not (method in _READING_METHODS or _is_query(entry)):
+            asks = method in _READING_METHODS or _is_query(entry) or _is_dark(entry)
+            if not asks and not (remote and _runs_inside(address)):
                 reasons.append(f"send: {method} {address}")
         elif kind == "redis":
             if method not in _READING_REDIS:
@@ -225,6 +230,27 @@ def _sent(report: Report, may_talk: bool) -> list[str]:
         elif kind == "sent" and not entry.get("body", "").startswith(("SSH-", "\x16\x03")):
             reasons.append(f"send: text to {address}")
     return list(dict.fromkeys(reasons))
+
+
+def _is_dark(entry: dict[str, str]) -> bool:
+    """Whether a request says so little that its meaning cannot be told: AWS posts to read, too."""
+    names_action = "Action=" in entry.get("body", "") or entry.get("target")
+    return entry.get("method") == "POST" and "amazonaws.com" in entry["address"] and not names_action
+
+
+def _unclear(report: Report) -> list[str]:
+    """Why nothing can be said although the tool ran."""
+    reasons = [
+        f"ptrace is refused to {entry['by']}" for entry in report.attempts if entry["kind"] == "ptrace"
+    ]
+    dark = [entry["address"] for entry in report.net if entry["kind"] == "http" and _is_dark(entry)]
+    reasons += [f"a POST whose meaning the stand-in cannot tell: {address}" for address in dark]
+    return list(dict.fromkeys(reasons))
+
+
+def _runs_inside(address: str) -> bool:
+    """Whether a request only starts the inner command of a text such as `docker exec c ls`, which is judged itself."""
+    return bool(re.search(r"/exec(/\w+/(start|resize))?$|/exec\?|/attach", address))
 
 
 def _is_query(entry: dict[str, str]) -> bool:
@@ -236,7 +262,7 @@ def _is_query(entry: dict[str, str]) -> bool:
         return True
     if "amazonaws.com" in address:
         return bool(_READING_ACTION.search(body) or _READING_ACTION.search(entry.get("target", "")))
-    return "info/refs" in address or address.endswith("/git-upload-pack")
+    return "info/refs" in address or address.endswith(("/wait", "/git-upload-pack"))
 
 
 def _wrong_markers(markers: list[str], command: str) -> list[str]:

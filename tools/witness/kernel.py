@@ -27,6 +27,8 @@ NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = (
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 8, 0x1000, 0x4000, 0x40000
 MNT_DETACH = 2
 
+CAP_NET_ADMIN = 12
+
 NOTIFICATION = struct.Struct("=QIIiIQ6Q")
 """id, pid, flags, number, architecture, instruction pointer, six arguments."""
 
@@ -185,6 +187,17 @@ def answer(listener: int, identity: int, error: int = 0) -> None:
         fcntl.ioctl(listener, _SEND, buffer)
     except FileNotFoundError:
         return
+
+
+def pass_capability(number: int) -> None:
+    """Lets programs that the caller becomes keep one of its capabilities."""
+    header = struct.pack("=Ii", 0x20080522, 0)
+    sets = ctypes.create_string_buffer(24)
+    _syscall("capget", 125, header, sets)
+    effective, permitted, _, *high = struct.unpack("=6I", sets.raw)
+    _syscall("capset", 126, header, struct.pack("=6I", effective, permitted, permitted, *high))
+    ambient, add = 47, 2
+    _checked(_libc.prctl(ambient, add, number, 0, 0), "ambient capability")
 
 
 def raise_loopback() -> None:

@@ -570,6 +570,7 @@ def _cluster(method: str, path: str) -> tuple[int, str, bytes]:
             {"swagger": "2.0", "info": {"title": "x", "version": "1"}, "paths": {}, "definitions": {}}
         )
     parts = path.strip("/").split("/")
+    namespace = parts[parts.index("namespaces") + 1] if "namespaces" in parts[:-1] else "default"
     for plural, kind in (_KINDS | _APPS).items():
         if plural in parts:
             version = "apps/v1" if plural in _APPS else "v1"
@@ -578,7 +579,7 @@ def _cluster(method: str, path: str) -> tuple[int, str, bytes]:
                 "apiVersion": version,
                 "metadata": {
                     "name": parts[-1] if parts[-1] != plural else "x",
-                    "namespace": "default",
+                    "namespace": namespace,
                     "uid": "1",
                     "resourceVersion": "1",
                     "creationTimestamp": "2023-11-14T22:13:20Z",
@@ -704,7 +705,7 @@ def _redis(log: _Log) -> type[socketserver.StreamRequestHandler]:
         def handle(self) -> None:
             while True:
                 line = self.rfile.readline()
-                if not line:
+                if not line or line.startswith(b"\x16"):  # TLS, which this one does not speak
                     return
                 if line.startswith(b"*"):
                     words = []

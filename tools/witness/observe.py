@@ -17,6 +17,7 @@ from tools.witness.calls import AUDIT_ARCH_X86_64, CALLS, IOCTLS, WRITE_FLAGS, X
 from tools.witness.places import class_of
 
 AT_FDCWD = -100
+O_TMPFILE = 0o20200000
 MAX_ARGUMENTS = 12
 MAX_REPORTED = 2000
 """Attempts, programs and addresses that are kept of one command; more are counted only."""
@@ -70,6 +71,8 @@ def _observe_call(call: Call, pid: int, args: list[int], seen: Seen, root: int) 
             flags = args[1] if call.paths == ((None, 0),) else args[2]
             if call.kind == "openat2":
                 flags = int.from_bytes(_memory(pid, args[2], 8), "little")
+            if flags & O_TMPFILE == O_TMPFILE and class_of(_path_of(call, pid, args)) == "tmp":
+                return 0  # a file without a name; if it gets one, that is a call of its own
             if flags & WRITE_FLAGS:
                 kind = "create" if flags & 0o100 else "open for writing"
                 return _note_paths(call, kind, pid, args, seen)
@@ -106,6 +109,11 @@ def _observe_call(call: Call, pid: int, args: list[int], seen: Seen, root: int) 
                 return _note_path(_descriptor(pid, args[call.descriptor]), call.kind, pid, seen)
             return _note_paths(call, call.kind, pid, args, seen)
     return 0
+
+
+def _path_of(call: Call, pid: int, args: list[int]) -> str:
+    directory, name = call.paths[0]
+    return _path(pid, args[name], None if directory is None else _signed(args[directory]))
 
 
 def _note_paths(call: Call, kind: str, pid: int, args: list[int], seen: Seen) -> int:
@@ -274,8 +282,25 @@ def _is_own(pid: int, target: int, root: int) -> bool:
     family = [pid, *descendants(pid)]
     if any(_inner_pid(each) == wanted or _inner_pid(each, "NSpgid") == wanted for each in family):
         return True
+    if any(_inner_pid(each) == wanted for each in _kin(pid)):
+        return True
     threads = os.listdir(f"/proc/{pid}/task")
     return any(_inner_pid(int(thread)) == wanted for thread in threads) or _inner_pid(pid, "NStgid") == wanted
+
+
+def _kin(pid: int) -> list[int]:
+    """The processes above one that run the same program: two halves of a tool that talk by signals."""
+    found: list[int] = []
+    try:
+        program = os.readlink(f"/proc/{pid}/exe")
+        while True:
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stream:
+                pid = int(stream.read().rpartition(")")[2].split()[1])
+            if os.readlink(f"/proc/{pid}/exe") != program:
+                return found
+            found.append(pid)
+    except OSError:
+        return found
 
 
 def descendants(pid: int) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 HOME = "/home/user"
 WORK = f"{HOME}/work"
-TEMPORARY = ("/tmp/", "/var/tmp/", "/dev/shm/", "/run/user/", "/run/lock/")
+TEMPORARY = ("/tmp/", "/var/tmp/", "/dev/shm/", "/run/user/", "/run/lock/", "/run/screen/")
 ALIASES = ("/testbed", "/workspace", "/repo", "/app", "/project", "/code")
 """Names under which recorded commands look for their project; each is a link to `WORK`."""
 PROJECTS = (
@@ -29,7 +29,6 @@ _CACHES = tuple(
         ".kube/cache",
         ".kube/http-cache",
         ".cargo/registry",
-        ".config/gcloud/logs",
         ".azure/logs",
         ".config/go/telemetry",
         ".config/helm/cache",
@@ -38,6 +37,11 @@ _CACHES = tuple(
         ".m2",
         ".conda",
         ".rustup",
+        ".terraform.d/checkpoint_cache",
+        ".terraform.d/checkpoint_signature",
+        ".ansible/tmp",
+        ".local/share/gem/specs",
+        ".config/gcloud",
     )
 )
 

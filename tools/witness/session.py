@@ -36,6 +36,16 @@ OUTPUT_LIMIT = 8 << 20
 PATIENCE_S = 3.0
 INNER_ID = 1000
 
+_NETWORK = (
+    "route add local default dev lo",
+    "-6 route add local default dev lo",
+    "link add eth0 type dummy",
+    "link add eth0 type veth peer name eth1",  # where the kernel has no dummy; else refused, there is an eth0
+    "link set eth1 up",
+    "addr add 10.0.0.2/24 dev eth0",
+    "link set eth0 up",
+)
+
 for _name in ("ascii", "idna", "latin-1", "utf-8"):
     codecs.lookup(_name)  # nothing can be imported once the session is an ordinary user
 
@@ -274,12 +284,19 @@ def _enter_namespaces() -> None:
     kernel.raise_loopback()
     # Every address is this machine, so that a request to any host reaches the stand-ins. Without `ip` only names do.
     if shutil.which("ip"):
-        for family in ("-4", "-6"):
-            subprocess.run(
-                ["ip", family, "route", "add", "local", "default", "dev", "lo"],
-                check=False,
-                capture_output=True,
-            )
+        subprocess.run(
+            ["ip", "-force", "-batch", "-"],
+            input="\n".join(_NETWORK),
+            text=True,
+            check=False,
+            capture_output=True,
+            preexec_fn=lambda: kernel.pass_capability(kernel.CAP_NET_ADMIN),
+        )
+    try:
+        with open("/proc/sys/net/ipv4/ping_group_range", "w", encoding="ascii") as stream:
+            stream.write(f"{INNER_ID} {INNER_ID}")
+    except OSError:
+        return  # no `ping` then
 
 
 # --- the root that commands see -----------------------------------------------------------------------------------

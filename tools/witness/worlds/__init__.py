@@ -7,12 +7,14 @@ import hashlib
 import os
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 from tools.witness.worlds import hostile, plain
 
 _BUILDERS = {"plain": plain.build, "hostile": hostile.build}
 NAMES = tuple(_BUILDERS)
+OLD_S = 86_400
 
 
 def built(name: str, cache: str) -> str:
@@ -23,8 +25,9 @@ def built(name: str, cache: str) -> str:
     target = Path(cache) / f"{name}-{_stamp()}"
     if target.is_dir():
         return str(target)
-    for old in Path(cache).glob(f"{name}-*"):
-        shutil.rmtree(old, ignore_errors=True)
+    for old in Path(cache).glob("*-*"):
+        if old.is_dir() and time.time() - old.stat().st_ctime > OLD_S:  # a younger one may be in use
+            shutil.rmtree(old, ignore_errors=True)
     new = Path(tempfile.mkdtemp(prefix="new-", dir=cache))
     new.chmod(0o755)
     try:

@@ -7,6 +7,7 @@ untracked and one touched file (whose content is clean, so that `git status` wan
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -20,7 +21,7 @@ _FILES = (
     "a.html a.sql x.c x.h main.c x.go x.rs x.java x.sh script.sh run.sh a.py b.py x.py app.py main.py test_a.py "
     "a.js index.js a.ts big.log app.log p.diff a.patch a.tar b.tar a.tar.gz a.tgz a.tar.xz a.tar.bz2 a.tar.zst a.zip "
     "b.zip a.jar a.gz b.gz a.bz2 a.xz b.xz a.lzma a.zst a.lz4 a.7z a.cpio a.deb a.whl t.db a.db mydb.db a.png a.jpg "
-    "a.gif a.wav a.mp4 a.pdf a.o x.o a.a a.so a.out Foo.class a.bc Foo.java a.csr a.crl a.sig a.crt a.der a.p12 key.pub "
+    "a.gif a.wav a.mp4 a.pdf a.o x.o a.a a.so a.out Foo.class a.bc Foo.java a.csr a.crl sums a.sig a.crt a.der a.p12 key.pub "
     "src/a.py src/b.py src/x src/main.py src/main.c src/lib.rs src/sub/c.py docs/index.md docs/a.md dir/f dir/g.txt "
     "tests/test_a.py lib/a.py notes.txt dates.txt numbers.txt a.tf a.dot a.md x.bundle a.svg Dockerfile .env .hidden"
 ).split()
@@ -37,7 +38,6 @@ _SPECIAL: dict[str, str] = {
     "go.mod": "module example.org/x\n\ngo 1.18\n",
     "Makefile": "all:\n\t@echo foo\n",
     "Dockerfile": "FROM scratch\n",
-    "docker-compose.yml": "services:\n  web:\n    image: x\n",
     "compose.yaml": "services:\n  web:\n    image: x\n",
     "numbers.txt": "3\n1\n2\n",
     "dates.txt": "2023-11-14\nyesterday\n",
@@ -51,6 +51,9 @@ _SPECIAL: dict[str, str] = {
     "values.yaml": YAML.decode(),
     "patterns.txt": "foo\nTODO\n",
     "script.py": "x = 1\n",
+    "list": "f.txt",
+    "x.yml": "services:\n  web:\n    image: x\n",
+    "stack.yml": 'version: "3"\nservices:\n  web:\n    image: x\n',
 }
 
 _HOME: dict[str, str] = {
@@ -74,6 +77,11 @@ _HOME: dict[str, str] = {
     ".ssh/config": "Host example\n  HostName example.org\n",
     ".ssh/known_hosts": "",
     ".docker/config.json": "{}\n",
+    ".config/gcloud/active_config": "default",
+    ".config/gcloud/configurations/config_default": "[core]\nproject = p\naccount = user@example.org\n",
+    ".config/gcloud/config_sentinel": "",
+    ".local/share/x": "",
+    ".local/state/x": "",
     ".bash_history": "ls\n",
     ".bashrc": "",
     ".profile": "",
@@ -94,6 +102,8 @@ def build(home: Path) -> None:
         write(work / name, sample(name))
     for name, text in _SPECIAL.items():
         write(work / name, text.encode())
+    digest = hashlib.sha256(sample("f.txt")).hexdigest()
+    write(work / "sums", f"{digest}  f.txt\n".encode())
     for name, kind in {
         "k.pem": "key",
         "key.pem": "key",

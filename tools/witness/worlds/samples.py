@@ -30,6 +30,9 @@ XML = b'<?xml version="1.0"?>\n<a><b id="1">foo</b><b id="2">bar</b></a>\n'
 HTML = b"<!doctype html>\n<html><head><title>t</title></head><body><p>foo</p></body></html>\n"
 DIFF = b"--- a/f.txt\n+++ b/f.txt\n@@ -1,2 +1,2 @@\n-alpha foo 1\n+alpha bar 1\n beta TODO 2\n"
 
+_MEMBERS = ("a/f.txt", "f.txt", "f", "dir/f", "src/x", "a.py", "x.py")
+"""What every archive holds."""
+
 _TEXTS: dict[str, bytes] = {
     "csv": CSV,
     "tsv": CSV.replace(b",", b"\t"),
@@ -96,7 +99,7 @@ def _tar(mode: str) -> Callable[[], bytes]:
     def made() -> bytes:
         stream = io.BytesIO()
         with tarfile.open(fileobj=stream, mode=mode) as archive:  # type: ignore[call-overload]
-            for member in ("a/f.txt", "f.txt"):
+            for member in _MEMBERS:
                 info = tarfile.TarInfo(member)
                 info.size, info.mtime = len(TEXT), TIME
                 archive.addfile(info, io.BytesIO(TEXT))
@@ -241,7 +244,7 @@ _MADE: dict[str, Callable[[], bytes]] = {
     "tar.zst": _by("tar", "--zstd", "-cf", "-", "f.txt"),
     "tar": _tar("w"),
     "crate": _tar("w:gz"),
-    "zip": _zip(("a/f.txt", TEXT), ("f.txt", TEXT)),
+    "zip": _zip(*((member, TEXT) for member in _MEMBERS)),
     "whl": _zip(("a.py", b"x = 1\n"), ("a-1.dist-info/METADATA", b"Name: a\nVersion: 1\n")),
     "jar": _zip(
         ("META-INF/MANIFEST.MF", b"Manifest-Version: 1.0\n"), ("Foo.class", b"\xca\xfe\xba\xbe\0\0\0\x34")
