@@ -26,20 +26,15 @@ if TYPE_CHECKING:
 
 
 CHANGED = -1
-"""`--stale` without a number."""
+"""What `--stale` without a number stands for."""
 
 
-class Age(click.ParamType):
-    """A number of days, or none at all."""
-
-    name = "days"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number; `CHANGED` stands for itself."""
-        if value == CHANGED:
-            return CHANGED
-        days: int = click.IntRange(min=0).convert(value, param, ctx)
-        return days
+def _age(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """A number of days, `CHANGED` for none."""
+    if not value:
+        return CHANGED if value == "" else None
+    days: int = click.IntRange(min=0)(value, param, ctx)
+    return days
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -61,9 +56,9 @@ for _command in (check, compile_, new, trust):
 @click.option("--json", "as_json", is_flag=True, help="Everything, as one JSON object.")
 @click.option(
     "--stale",
-    type=Age(),
+    callback=_age,
     is_flag=False,
-    flag_value=CHANGED,
+    flag_value="",
     metavar="[DAYS]",
     help="Only rules that changed since their examples were run, or were never run; with DAYS those that were checked"
     " longer ago than this, or never.",

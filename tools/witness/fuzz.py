@@ -142,10 +142,8 @@ def main(args: argparse.Namespace) -> int:
                         with args.save.open("a", encoding="utf-8") as stream:
                             print(json.dumps({"text": text, "reasons": judgement.reasons}), file=stream)
             found += refuted
-            seconds = time.monotonic() - begun
-            print(
-                f"{name}: {len(texts)} texts, {len(reads)} called a read, {len(chosen)} run, {refuted} refuted, {seconds:.0f} s"
-            )
+            figures = f"{len(texts)} texts, {len(reads)} called a read, {len(chosen)} run, {refuted} refuted"
+            print(f"{name}: {figures}, {time.monotonic() - begun:.0f} s")
             sys.stdout.flush()
     return int(found > 0)
 
