@@ -24,6 +24,12 @@ OUTCOMES = ("ok", "refuted", "inconclusive", "skipped")
 SMALL = ("git-index", "cache", "tmp")
 """Classes that a rule may declare with `touches`."""
 
+_NEEDS = {
+    "ptrace": ("strace", "ltrace", "gdb"),
+    "unshare": ("podman", "buildah", "unshare", "bwrap", "flatpak"),
+    "clone": ("podman", "buildah", "bwrap"),
+}
+
 _MISSING = re.compile(r"command not found|: not found$|No such file or directory", re.MULTILINE)
 _READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "PROPFIND", "REPORT", "SEARCH"})
 _READING_REDIS = frozenset(
@@ -183,9 +189,10 @@ def foreign_programs(report: Report, helpers: frozenset[str]) -> list[str]:
 
 def _undeclared(report: Report, declared: Declared) -> list[str]:
     reasons: dict[str, None] = {}
+    hindered = {entry["by"] for entry in report.attempts if _hinders(entry)}
     for entry in (*report.attempts, *report.effects):
         place, path, kind = entry["class"], entry["path"], entry["kind"]
-        if place in declared.touches or place == "refused" or kind == "ptrace":
+        if place in declared.touches or place == "refused" or entry.get("by") in hindered:
             continue
         if path.startswith("/tmp/sh-thd") and entry.get("by") in ("bash", "dash", "sh", None):
             continue  # a long here-document of the shell itself
@@ -230,6 +237,11 @@ def _sent(report: Report, may_talk: bool, remote: bool) -> list[str]:
         elif kind == "sent" and not entry.get("body", "").startswith(("SSH-", "\x16\x03")):
             reasons.append(f"send: text to {address}")
     return list(dict.fromkeys(reasons))
+
+
+def _hinders(entry: dict[str, str]) -> bool:
+    """Whether an attempt is what a tool lives on, and the sandbox refuses: it cannot be tried here."""
+    return entry.get("by") in _NEEDS.get(entry["kind"], ())
 
 
 def _is_dark(entry: dict[str, str]) -> bool:

@@ -42,6 +42,7 @@ _CACHES = tuple(
         ".ansible/tmp",
         ".local/share/gem/specs",
         ".config/gcloud",
+        ".gsutil",
     )
 )
 
