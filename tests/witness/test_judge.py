@@ -16,7 +16,8 @@ from tools.witness.places import HOME, WORK, class_of
 def report(command: str, **parts: Any) -> Report:
     """A report of a command that ended well; `execs` begins with the shell, as in truth."""
     execs = [["/bin/bash", "/bin/bash", "-c", command], *parts.pop("execs", [])]
-    return Report(command, parts.pop("world", "plain"), **({"exit_code": 0, "execs": execs} | parts))
+    merged: dict[str, Any] = {"exit_code": 0, "execs": execs} | parts
+    return Report(command, merged.pop("world", "plain"), **merged)
 
 
 def seen(place: str, path: str, kind: str = "create", by: str = "x") -> dict[str, str]:
@@ -53,9 +54,17 @@ def seen(place: str, path: str, kind: str = "create", by: str = "x") -> dict[str
         ("cat f.txt", {"net": [{"kind": "connect", "address": "unix:/run/dbus"}]}, "ok"),
         ("curl -s x.org", {"net": [{"kind": "connect", "address": "tcp:127.0.0.1:80"}]}, "ok"),
         ("curl -s x.org", {"net": [{"kind": "http", "address": "http://x.org/", "method": "GET"}]}, "ok"),
-        ("curl -s x.org", {"net": [{"kind": "http", "address": "http://x.org/", "method": "POST"}]}, "refuted"),
-        ("curl -s x.org", {"net": [{"kind": "bind", "address": "tcp:0.0.0.0:80"}]}, "refuted"),
-        ("cat nofile", {"exit_code": 1, "stderr": "cat: nofile: No such file or directory\n"}, "inconclusive"),
+        (
+            "curl -s x.org",
+            {"net": [{"kind": "http", "address": "http://x.org/", "method": "POST"}]},
+            "refuted",
+        ),
+        ("curl -s x.org", {"net": [{"kind": "listen", "address": "a socket"}]}, "refuted"),
+        (
+            "cat nofile",
+            {"exit_code": 1, "stderr": "cat: nofile: No such file or directory\n"},
+            "inconclusive",
+        ),
         ("cat nofile; true", {"stderr": "cat: nofile: No such file or directory\n"}, "inconclusive"),
         ("grep -q x f.txt", {"exit_code": 1}, "ok"),
         ("cat f.txt", {"exit_code": 127, "stderr": "bash: line 1: cat: command not found\n"}, "skipped"),
@@ -107,7 +116,9 @@ def test_a_command_in_a_container_may_be_posted() -> None:
         ("repo/fsmonitor", "cat f.txt", "refuted"),
     ],
 )
-def test_a_marker_refutes_what_the_verdict_does_not_allow_for(marker: str, command: str, outcome: str) -> None:
+def test_a_marker_refutes_what_the_verdict_does_not_allow_for(
+    marker: str, command: str, outcome: str
+) -> None:
     execs = [[f"{HOME}/.traps/{marker}", marker]]
     found = judge(report(command, execs=execs, world="hostile"))
     assert found.markers == [marker]

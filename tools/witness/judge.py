@@ -222,8 +222,9 @@ def _sent(report: Report, may_talk: bool, remote: bool) -> list[str]:
     for entry in report.net:
         kind, address, method = entry["kind"], entry["address"], entry.get("method", "")
         local = address.startswith("unix:")
-        if kind == "bind":
-            reasons.append(f"net: listens on {address}")
+        if kind == "listen":
+            bound = [each["address"] for each in report.net if each["kind"] == "bind"]
+            reasons.append(f"net: listens on {', '.join(bound) or address}")
         elif kind in ("connect", "sendto", "sendmsg", "sendmmsg", "dns"):
             if not may_talk and not local:
                 reasons.append(f"net: reaches {address}")

@@ -157,7 +157,8 @@ def _note_exec(call: Call, pid: int, args: list[int], seen: Seen) -> None:
 
 def _note_network(kind: str, pid: int, args: list[int], seen: Seen) -> None:
     if kind == "listen":
-        return  # the address was seen when it was bound; a fresh one is of no interest
+        seen.net[kind, "a socket"] = None  # which one was seen when it was bound
+        return
     if kind in ("connect", "bind"):
         raw = _memory(pid, args[1], min(args[2], 128))
     elif kind == "sendto":
@@ -289,18 +290,20 @@ def _is_own(pid: int, target: int, root: int) -> bool:
 
 
 def _kin(pid: int) -> list[int]:
-    """The processes above one that run the same program: two halves of a tool that talk by signals."""
+    """The other processes of the same tool: those above one that run its program, and those below them that do."""
     found: list[int] = []
     try:
         program = os.readlink(f"/proc/{pid}/exe")
-        while True:
+        while os.readlink(f"/proc/{pid}/exe") == program:
+            found.append(pid)
             with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stream:
                 pid = int(stream.read().rpartition(")")[2].split()[1])
-            if os.readlink(f"/proc/{pid}/exe") != program:
-                return found
-            found.append(pid)
+        for each in descendants(found[-1]):
+            if os.readlink(f"/proc/{each}/exe") == program:
+                found.append(each)
     except OSError:
         return found
+    return found
 
 
 def descendants(pid: int) -> list[int]:

@@ -43,8 +43,10 @@ _CACHES = tuple(
         ".local/share/gem/specs",
         ".config/gcloud",
         ".gsutil",
+        ".rpmdb",
+        ".local/share/flatpak",
     )
-)
+) + ("/var/cache/man/", "/var/lib/libuuid/")
 
 
 def class_of(path: str) -> str | None:

@@ -388,7 +388,7 @@ def _prepare_etc(etc: str, authority: str) -> None:
 
 def _not_for_us(folder: str, names: list[str]) -> set[str]:
     """What cannot be copied: what others may not read, and what is neither file, folder nor link."""
-    refused = {"pip.conf", "npmrc", "gitconfig", "mtab"} & set(names)
+    refused = {"pip.conf", "npmrc", "gitconfig", "mtab", "profile.d"} & set(names)
     for name in names:
         path = f"{folder}/{name}"
         try:

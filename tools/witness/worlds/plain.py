@@ -82,6 +82,8 @@ _HOME: dict[str, str] = {
     ".config/gcloud/config_sentinel": "",
     ".local/share/x": "",
     ".local/state/x": "",
+    ".local/share/gem/x": "",
+    ".ansible/x": "",
     ".bash_history": "ls\n",
     ".bashrc": "",
     ".profile": "",
