@@ -147,6 +147,7 @@ class _Program:
         "bracket_seen",
         "brackets",
         "called",
+        "closed",
         "commands",
         "defined",
         "environment",
@@ -157,12 +158,14 @@ class _Program:
         "last",
         "lvalue",
         "may_be_empty",
+        "mentioned",
         "operand_next",
         "print_depth",
         "set_name",
         "slash_seen",
         "stack",
         "statement_start",
+        "targets",
         "text",
         "wants_block",
     )
@@ -186,6 +189,9 @@ class _Program:
         self.set_name = ""  # the variable or array that an assignment would set
         self.commands: list[tuple[str, str]] = []  # literal commands, with what starts them
         self.environment = False
+        self.mentioned: dict[str, int] = {}  # how often each variable stands in the program,
+        self.targets: dict[str, int] = {}  # how often behind `getline <`,
+        self.closed: dict[str, int] = {}  # and how often in `close()`
         self.called: set[str] = set()
         self.defined: set[str] = set()
 
@@ -212,6 +218,7 @@ class _Program:
         if not self.called <= self.defined:
             raise _RefusedError("the awk program calls a function that it does not have")
         self.judge_commands()
+        self.judge_targets()
 
     def token(self, char: str) -> str:
         """Past one token, of which `char` is the first character. Gives it back when it is a name or an operator."""
@@ -422,6 +429,9 @@ class _Program:
             self.at += 1
             self.push("(", "call")
             return
+        self.mentioned[name] = self.mentioned.get(name, 0) + 1
+        if self.stack and self.stack[-1].what == "close":
+            self.closed[name] = self.closed.get(name, 0) + 1
         if name == "ENVIRON":
             self.environment = True
         if name == "ARGV":
@@ -472,6 +482,9 @@ class _Program:
         if not (_NAME_LATER | set(" \t\n,")).issuperset(parameters):
             raise NotUnderstoodError("parameters of an awk function that are not plain")
         self.defined.add(name)
+        for parameter in parameters.split(","):
+            name = parameter.strip(" \t\n")
+            self.mentioned[name] = self.mentioned.get(name, 0) + 1
         self.at = close + 1
         while text[self.at : self.at + 1] in (" ", "\t", "\n") and self.at < len(text):
             self.at += 1
@@ -697,6 +710,18 @@ class _Program:
                 return
         elif self.text.startswith("ARGV[", start):
             return
+        end = start
+        while self.text[end : end + 1] in _NAME_LATER and end < len(self.text):
+            end += 1
+        name = self.text[start:end]
+        if (
+            start == self.at
+            and name
+            and name[0] in _NAME_FIRST
+            and self.text[end : end + 1] not in ("[", "(")
+        ):
+            self.targets[name] = self.targets.get(name, 0) + 1
+            return
         self.found.append(Finding(Effect.UNKNOWN, "which file getline of awk reads cannot be told"))
 
     def skip_blanks(self) -> None:
@@ -720,3 +745,10 @@ class _Program:
                 )
             elif command.strip(" \t\n"):
                 self.found.append(Finding(Effect.EXECUTES, f"{how} of awk", command))
+
+    def judge_targets(self) -> None:
+        """A variable that the program only reads from has its value from the words of the command (`-v file=a`)."""
+        for name, count in self.targets.items():
+            others = self.mentioned.get(name, 0) - count - self.closed.get(name, 0)
+            if others or "SYMTAB" in self.mentioned or name in _KEYWORDS or name in _FUNCTIONS:
+                self.found.append(Finding(Effect.UNKNOWN, "which file getline of awk reads cannot be told"))
