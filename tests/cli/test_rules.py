@@ -141,8 +141,9 @@ def test_rules_that_changed_since_they_were_tried(place: Place) -> None:
         if (ROOT / path).is_file() and hash_of_rule((ROOT / path).read_bytes()) == proof.hash
     ]
     assert not names & {proof.command for proof in fresh}
-    page = place.run("rules", "page", fresh[0].command).stdout
-    assert f"{fresh[0].command} {fresh[0].version}, {fresh[0].date}" in page.replace("\\", "")
+    shown = next(iter(proofs.values()))
+    page = place.run("rules", "page", shown.command).stdout
+    assert f"Seen on {shown.command} {shown.version}, {shown.date}" in page.replace("\\", "")
 
 
 def test_show_and_page(place: Place) -> None:
