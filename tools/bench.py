@@ -7,7 +7,8 @@ Each subject runs in a process of its own (bashlex is under the GPL, and one sub
 another), gets the same commands, and tells for each whether it accepts it and the shortest of some runs. The
 table compares over the commands that all subjects accept. A further subject is a further line in SUBJECTS.
 
-At the end stands what one verdict costs a new process with a library of 25 rule files and with one of 700.
+Then stands what one verdict costs a new process with a library of 25 rule files and with one of 700, and at the end
+what the guard adds to a verdict: a step, the digest of a result, the memory of a session.
 """
 
 from __future__ import annotations
@@ -38,6 +39,9 @@ LIBRARIES = (25, 700)
 WANTED_LIBRARY_RATIO = 1.1
 WANTED_IMPORT_MS = 25.0
 WANTED_MEMORY_MB = 8.0
+WANTED_STEP_US = 30.0
+WANTED_DIGEST_US = 400.0
+WANTED_SESSION_KB = 256.0
 
 
 def _ours() -> Callable[[str], bool]:
@@ -236,6 +240,7 @@ def main() -> int:
             measured[subject.name] = measure(subject, texts, args.runs, bare, args.imports)
     met = report(measured, texts, bare)
     met = report_libraries(args.imports) and met
+    met = report_guard() and met
     return 1 if args.check and not met else 0
 
 
@@ -319,6 +324,91 @@ def _library(folder: Path, count: int) -> Path:
     compiled = folder.parent / "compiled.rules"
     compiled.write_bytes(compile_rules(Shelf(folder=str(folder))))
     return compiled
+
+
+def report_guard() -> bool:
+    """Prints what the guard costs beyond the verdict; whether that is as little as wanted."""
+    step_us, digest_us, session_kb = guard_step_us(), guard_digest_us(), guard_session_kb()
+    print(f"\nguard: {step_us:.1f} us a step (median), ", end="")
+    print(f"{digest_us:.0f} us a digest of 2,000 characters (slowest of {len(RESULTS)} kinds), ", end="")
+    print(f"{session_kb:.0f} kB a session with a full window")
+    return step_us <= WANTED_STEP_US and digest_us <= WANTED_DIGEST_US and session_kb <= WANTED_SESSION_KB
+
+
+def guard_step_us() -> float:
+    """The median time of a step on given names, over sessions of distinct, equal and mixed calls."""
+    from shellguard.guard import GuardConfig, State, ToolCall, ToolResult, step
+    from shellguard.guard.observe import event_after, event_before
+
+    config = GuardConfig({"hard_stop_enabled": True})
+    times = []
+    for kinds in (1, 10, 1000):
+        state = State()
+        for number in range(1000):
+            call = ToolCall("terminal", {"command": f"cat f{number % kinds}"})
+            at = number * 3.0
+            for event in (
+                event_before(call, config, at),
+                event_after(call, ToolResult(f"ok {number}", exit_code=0), config, at),
+            ):
+                start = time.perf_counter_ns()
+                state, _ = step(state, event, config)
+                times.append(time.perf_counter_ns() - start)
+    return median(times) / 1000
+
+
+RESULTS = {
+    "prose": "the quick brown fox jumps over 13 lazy dogs, ",
+    "listing": "-rw-r--r-- 1 user user 4096 Nov 30 15:03 file_17.py\n",
+    "log": "2026-11-30T12:34:56.789Z INFO req_ab12cd34 took 0.42s pid=1234 /tmp/tmpab12cd34/a\n",
+    "numbers": "1 23 4.5 678 9 10 ",
+    "escapes": "\x1b[31m9%\x1b[0m\r",
+}
+
+
+def guard_digest_us() -> float:
+    """The time of a digest of 2,000 characters, of the slowest kind of text."""
+    from shellguard.guard.digest import digest
+
+    slowest = 0.0
+    for piece in RESULTS.values():
+        text = (piece * 200)[:2000]
+        best = sys.maxsize
+        for _ in range(50):
+            start = time.perf_counter_ns()
+            digest(text)
+            best = min(best, time.perf_counter_ns() - start)
+        slowest = max(slowest, best / 1000)
+    return slowest
+
+
+def guard_session_kb() -> float:
+    """The memory of a session whose window is full of distinct calls, in kB."""
+    import tracemalloc
+
+    from shellguard.guard import Event, GuardConfig, State, step
+
+    config = GuardConfig()
+    tracemalloc.start()
+    state = State()
+    before = tracemalloc.get_traced_memory()[0]
+    for number in range(2 * config.window_max_calls):
+        name = (number + 1) * 0x9E3779B97F4A7C15 % 2**64
+        event = Event(
+            "after",
+            float(number),
+            key=name,
+            tool=7,
+            head=name + 1,
+            near=name + 2,
+            digest=name + 3,
+            loose=name + 4,
+        )
+        state, _ = step(state, event, config)
+    used = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert len(state.entries) == config.window_max_calls
+    return used / 1024
 
 
 if __name__ == "__main__":

@@ -231,9 +231,10 @@ def _joins(item: object) -> bool:
 
 
 def plain_path(text: str) -> str:
-    """A path without what changes nothing in it: a slash at its end, `./` in front, doubled slashes."""
-    while "//" in text and "://" not in text:
-        text = text.replace("//", "/")
+    """A path without what changes nothing in it: a slash at its end, `./` in front or between, doubled slashes."""
+    if "://" not in text:
+        while "//" in text or "/./" in text:
+            text = text.replace("//", "/").replace("/./", "/")
     if text.startswith("./") and len(text) > 2:
         text = text[2:]
     return text[:-1] if len(text) > 1 and text.endswith("/") else text

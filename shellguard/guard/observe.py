@@ -159,7 +159,8 @@ def _spelling(call: ToolCall, command: Command | None, text: str | None, config:
     if command is None:
         return f"{plain_path(folder)}\n{canonical(rest)}" if text is not None else canonical(rest)
     if command.folder:
-        folder = command.folder if command.folder[:1] in ("/", "~") else f"{folder}/{command.folder}"
+        below = folder and command.folder[:1] not in ("/", "~")
+        folder = f"{folder}/{command.folder}" if below else command.folder
     return f"{plain_path(folder)}\n{command.text}\n{canonical(rest) if rest else ''}"
 
 

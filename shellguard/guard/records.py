@@ -63,26 +63,16 @@ def is_whole(record: bytes) -> bool:
 
 def unpacked(record: bytes) -> tuple[Event, bool, bool]:
     """The event of a whole record, and whether it was refused and has ended the turn."""
-    kind, call_class, flags, at, agents, _, key, tool, head, near, *rest = _FORM.unpack(record[:-_SUM])
-    digest, loose, near_digest, call_id, group = rest
-    event = Event(
-        _KINDS[kind],
-        at,
-        key=key,
-        tool=tool,
-        near=near,
-        head=head,
-        call_class=CLASSES[call_class],
-        call_id=call_id,
-        group=group,
-        agents=agents,
-        digest=digest,
-        loose=loose,
-        near_digest=near_digest,
-    )
-    for place, name in enumerate(_FLAGS):
-        setattr(event, name, bool(flags >> place & 1))
-    return event, bool(flags & _REFUSED), bool(flags & _ENDS)
+    # A hook reads some hundred of these: the slots are set one by one, which is three times as fast as `Event(...)`.
+    event = Event.__new__(Event)
+    kind, call_class, flags, event.at, event.agents, _, *names = _FORM.unpack(record[:-_SUM])
+    event.key, event.tool, event.head, event.near, event.digest, event.loose, *names = names
+    event.near_digest, event.call_id, event.group = names
+    event.kind, event.call_class, event.name = _KINDS[kind], CLASSES[call_class], ""
+    event.pauses, event.shell, event.tolerant = flags & 1 != 0, flags & 2 != 0, flags & 4 != 0
+    event.inert, event.search, event.failed = flags & 8 != 0, flags & 16 != 0, flags & 32 != 0
+    event.vain, event.refusal, event.bare = flags & 64 != 0, flags & 128 != 0, flags & 256 != 0
+    return event, flags & _REFUSED != 0, flags & _ENDS != 0
 
 
 def session_of(record: bytes) -> int:

@@ -12,10 +12,14 @@ import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from shellguard.guard import Controller, Decision, GuardConfig, Store, ToolCall, ToolResult
+from shellguard.guard import Controller, Decision, Event, GuardConfig, Store, ToolCall, ToolResult
+from shellguard.guard.events import KINDS
+from shellguard.guard.model import CLASSES
 from shellguard.guard.observe import session_name
-from shellguard.guard.records import HEADER, SIZE
+from shellguard.guard.records import HEADER, SIZE, is_whole, packed, session_of, unpacked
 from shellguard.guard.store import KEPT_RECORDS, MOST_RECORDS, SWEPT_AFTER, sweep
 from tests.guard.replays import config
 
@@ -67,6 +71,31 @@ def test_the_file_says_the_same_as_memory(tmp_path: Path) -> None:
             text = drawn.choice(["continue", "something new"])
             kept.new_turn(text, at=number * 3.0)
             memory.new_turn(text, at=number * 3.0)
+
+
+@given(
+    st.sampled_from(KINDS),
+    st.sampled_from(CLASSES),
+    st.floats(allow_nan=False),
+    st.lists(st.integers(0, 2**64 - 1), min_size=10, max_size=10),
+    st.lists(st.booleans(), min_size=11, max_size=11),
+    st.integers(-(2**62), 2**62),
+)
+def test_a_record_holds_its_event(
+    kind: str, call_class: str, at: float, names: list[int], flags: list[bool], agents: int
+) -> None:
+    event = Event(kind, at, call_class=call_class, agents=agents)
+    event.key, event.tool, event.head, event.near, event.digest, event.loose, *names = names
+    event.near_digest, event.call_id, event.group, session = names
+    event.pauses, event.shell, event.tolerant, event.inert, event.search, event.failed, *flags = flags
+    event.vain, event.refusal, event.bare, refused, ends = flags
+    record = packed(session, event, refused=refused, ends=ends)
+    assert (len(record), session_of(record), is_whole(record)) == (SIZE, session, True)
+    found, *rest = unpacked(record)
+    assert rest == [refused, ends]
+    assert {name: getattr(found, name) for name in Event.__slots__} == {
+        name: getattr(event, name) for name in Event.__slots__
+    }
 
 
 def test_release_reaches_other_processes(tmp_path: Path) -> None:
