@@ -14,6 +14,7 @@ from shellguard.verdict import DEFAULT_POLICY, Policy, Verdict
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from shellguard.analysis.inquiry import Shelf as AnyShelf
+    from shellguard.syntax.nodes import Script
 
 REMEMBERED = 1024
 """Verdicts that are kept for texts of at most `MAX_REMEMBERED` characters. An agent repeats itself."""
@@ -21,6 +22,8 @@ REMEMBERED = 1024
 MAX_REMEMBERED = 4096
 
 _memo: dict[tuple[str, str, str, str], Verdict] = {}
+
+_last: tuple[str, Script | None] = ("", None)
 
 _PLAIN = Assumptions()
 
@@ -47,6 +50,12 @@ def classify(text: str, *, shelf: AnyShelf | None = None, assumptions: Assumptio
                 _memo.clear()
             _memo[key] = verdict
     return verdict
+
+
+def tree_of(text: str) -> Script:
+    """The syntax tree of `text`; the one at hand when it was judged just before. Raises ShellSyntaxError."""
+    known, tree = _last
+    return tree if tree is not None and known == text else parse(text)
 
 
 def policy_named(name: str, shelf: Shelf | None = None) -> Policy:
@@ -79,8 +88,10 @@ def _distinct(facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
 
 
 def _facts(text: str, shelf: AnyShelf, assumptions: Assumptions) -> tuple[Fact, ...]:
+    global _last  # noqa: PLW0603 - one pair, replaced as a whole
     try:
         tree = parse(text)
+        _last = (text, tree) if len(text) <= MAX_REMEMBERED else ("", None)
         if not tree.statements and "#" not in text:
             return (Fact(Effect.UNKNOWN, (0, len(text)), "there is no command", kind=Kind.EMPTY),)
         return facts_of(tree, len(text), shelf, assumptions)

@@ -90,7 +90,7 @@ def check(file: str) -> None:
     """
     from shellguard.guard.complaints import complaints
 
-    found = complaints(_mapping(file))
+    found = complaints(read_config(file))
     for complaint in found:
         say(f"{visible(file)}: {visible(complaint)}")
     if not found:
@@ -144,13 +144,13 @@ def _config(path: str | None, platform: str) -> GuardConfig:
         return GuardConfig.from_mapping({}, platform)
     from shellguard.guard.complaints import complaints
 
-    mapping = _mapping(path)
+    mapping = read_config(path)
     for complaint in complaints(mapping):
         say(f"{visible(path)}: {visible(complaint)}", err=True)
     return GuardConfig.from_mapping(mapping, platform)
 
 
-def _mapping(path: str) -> object:
+def read_config(path: str) -> object:
     """What a file says, as TOML by its ending, else as YAML. Exits with 2 where it cannot be read."""
     try:
         text = read_text(path)

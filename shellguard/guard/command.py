@@ -7,7 +7,7 @@ It is read once by the parser and judged by `classify`; an agent repeats itself,
 from __future__ import annotations
 
 from shellguard.effects import Effect
-from shellguard.engine import classify
+from shellguard.engine import classify, tree_of
 from shellguard.errors import ShellSyntaxError
 from shellguard.guard.model import READ, WAIT
 from shellguard.syntax.nodes import (
@@ -33,7 +33,6 @@ from shellguard.syntax.nodes import (
     While,
     Word,
 )
-from shellguard.syntax.parse import parse
 from shellguard.syntax.printer import to_text
 
 TYPE_CHECKING = False
@@ -90,7 +89,7 @@ def _read(text: str) -> Command:
         kind, pause = WAIT, declared_pause(verdict)
     pauses = verdict.effects == {Effect.WAITS}
     try:
-        tree = parse(text)
+        tree = tree_of(text)
         folder, tree = _without_folder(tree)
         spelled = to_text(_plain_script(tree))
         return Command(kind, spelled, folder, _head(tree), _status(tree), pauses=pauses, pause=pause)

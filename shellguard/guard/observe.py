@@ -43,16 +43,25 @@ def event_after(
     config: GuardConfig,
     at: float,
     normaliser: Callable[[str], str] | None = None,
+    before: Event | None = None,
 ) -> Event:
-    """The event of a result. `normaliser` is one more for this tool, applied first."""
-    event, command = _event_of(call, config, AFTER, at)
+    """The event of a result. `normaliser` is one more for this tool, applied first.
+
+    `before` is the event of the same call where it is at hand: it is used again, and changed.
+    """
+    if before is None:
+        event, command = _event_of(call, config, AFTER, at)
+    else:
+        event, text = before, command_text(call, config)
+        event.kind, event.at = AFTER, at
+        command = read_command(text) if text is not None and text.strip() else None
     reads = event.call_class in (READ, WAIT)
     tool = call.tool.lower()
     outcome = outcome_of(
         result,
         shell=event.shell,
         reads=reads,
-        words=_words(call),
+        words=_words(call) if result.content is not None else frozenset(),
         pending=_pending(command, event.call_class, config) if reads and event.shell else None,
         normaliser=normaliser,
         exact=config.results == "exact",
