@@ -119,9 +119,9 @@ def pieces_facts(values: list[Value], source: RuleRef, inquiry: Inquiry) -> None
         sed.read_pieces([value.sample or "" for value in values], found)
     except NotUnderstoodError as problem:
         found.append(Finding(Effect.UNKNOWN, str(problem)))
-    span = (values[0].span[0], max(value.span[1] for value in values))
+    whole = Value("", (values[0].span[0], max(value.span[1] for value in values)))
     for finding in found:
-        inquiry.add(finding.effect, span, finding.because, source, kind=Kind.SCRIPT)
+        _add(finding, whole, source, inquiry)
 
 
 def _read(language: str, text: str, value: Value, source: RuleRef, scope: Scope, inquiry: Inquiry) -> None:

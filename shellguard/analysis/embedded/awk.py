@@ -103,7 +103,7 @@ MAX_DEPTH = 200
 def read(text: str, found: list[Finding]) -> None:
     """Reads a whole program."""
     understood = False
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str, str | None]] = set()
     problem = "the awk program is not understood"
     readings = [(True, False)]
     for brackets, as_mawk in readings:  # grows while it is read
@@ -115,8 +115,9 @@ def read(text: str, found: list[Finding]) -> None:
             problem = str(refused)
         finally:
             for finding in program.found:
-                if (finding.effect, finding.because) not in seen:
-                    seen.add((finding.effect, finding.because))
+                key = (finding.effect, finding.because, finding.command)
+                if key not in seen:
+                    seen.add(key)
                     found.append(finding)
         if len(readings) == 1:
             if program.bracket_seen:
@@ -707,6 +708,7 @@ class _Program:
         if self.text[start : start + 1] == '"':
             value, _ = self.string_at(start)
             if value and not value.startswith("/inet") and not "/inet".startswith(value):
+                self.found.append(Finding(Effect.READS, f"getline of awk reads {value!r}", file=value))
                 return
         elif self.text.startswith("ARGV[", start):
             return

@@ -56,6 +56,7 @@ class _Reader:
         "found",
         "label_line",
         "labels",
+        "line_end",
         "open",
         "text",
         "wanted",
@@ -65,6 +66,7 @@ class _Reader:
         self.text, self.borders, self.found, self.at = text, borders, found, 0
         self.backslash_quotes, self.backslash_seen = backslash_quotes, False
         self.label_line = -1  # the end of a line that is a label as a whole, for some
+        self.line_end = -1  # the end of the line of the last label
         self.open = 0  # groups
         self.labels: set[str] = set()
         self.wanted: set[str] = set()
@@ -248,7 +250,8 @@ class _Reader:
         elif name in "aic":
             self.appended_text()
         elif name in "rR":
-            self.found.append(Finding(Effect.READS, f"{name} reads {self.file_name()!r}"))
+            file = self.file_name()
+            self.found.append(Finding(Effect.READS, f"{name} of sed reads {file!r}", file=file))
         elif name in "wW":
             self.written(self.file_name(), f"{name} of sed")
         elif name == "e":
@@ -281,8 +284,10 @@ class _Reader:
             self.labels.add(label)
         elif name != "v" and label:
             self.wanted.add(label)
-        end = self.text.find("\n", self.at)
-        self.label_line = len(self.text) if end < 0 else end
+        if self.line_end < self.at:
+            end = self.text.find("\n", self.at)
+            self.line_end = len(self.text) if end < 0 else end
+        self.label_line = self.line_end
         self.end()
         if self.at == self.label_line:
             self.label_line = -1
