@@ -167,6 +167,18 @@ def reader_of(language: str) -> Callable[[str, list[Finding]], None] | None:
         from shellguard.analysis.embedded import jq
 
         return jq.read
+    if language == "javascript":
+        from shellguard.analysis.embedded import javascript
+
+        return javascript.read
+    if language == "php":
+        from shellguard.analysis.embedded import php
+
+        return php.read
+    if language == "ruby":
+        from shellguard.analysis.embedded import ruby
+
+        return ruby.read
     if language == "perl":
         from shellguard.analysis.embedded import perl
 
