@@ -37,6 +37,16 @@ def seen(place: str, path: str, kind: str = "create", by: str = "x") -> dict[str
         ("cat f.txt", {"attempts": [seen("priv", "", "mount")]}, "refuted"),
         ("cat f.txt", {"attempts": [seen("refused", "", "io_uring_setup")]}, "ok"),
         ("cat f.txt", {"left": ["agent"]}, "refuted"),
+        ("cat f.txt", {"attempts": [seen("log", "/dev/log", "write to the log")]}, "ok"),
+        ("cat f.txt", {"attempts": [seen("workspace", f"{WORK}/x", "open for writing")]}, "refuted"),
+        (
+            "cat f.txt",
+            {
+                "attempts": [seen("workspace", f"{WORK}/x", "open for writing")],
+                "effects": [seen("workspace", f"{WORK}/x", "opened for writing")],
+            },
+            "ok",
+        ),
         ("git status", {"attempts": [seen("git-index", f"{WORK}/.git/index.lock")]}, "ok"),
         ("cat f.txt", {"attempts": [seen("git-index", f"{WORK}/.git/index.lock")]}, "refuted"),
         ("sort f.txt", {"attempts": [seen("tmp", "/tmp/sortAbc")]}, "ok"),

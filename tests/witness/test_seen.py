@@ -125,7 +125,7 @@ SCRIPTS: dict[str, tuple[str, tuple[str, str]]] = {
     "the times of a file": ("import os\nos.utime('f.txt', (1, 1))", ("workspace", "utime")),
     "a segment of System V memory": (
         "import ctypes\nassert ctypes.CDLL(None).shmget(77, 4096, 0o1600) >= 0",
-        ("kernel", "shmget"),
+        ("tmp", "shmget"),
     ),
     "a file in shared memory": ("open('/dev/shm/x', 'w').write('x')", ("tmp", "create")),
     "a socket in the file system": (

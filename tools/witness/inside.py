@@ -288,6 +288,10 @@ def _effects(layers: dict[str, str]) -> list[dict[str, str]]:
         pass
     found: list[dict[str, str]] = []
     _scan_upper(layers, "", found)
+    for kind in ("shm", "sem", "msg"):
+        with open(f"/proc/sysvipc/{kind}", encoding="ascii") as stream:
+            left = len(stream.readlines()) - 1
+        found += [{"class": "kernel", "path": "", "kind": f"System V {kind} left"}] * left
     made = set(json.loads(layers["made_tmp"]))
     for folder, folders, files in os.walk(layers["tmp"]):
         inner = folder.removeprefix(layers["tmp"])

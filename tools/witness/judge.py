@@ -28,6 +28,8 @@ _NEEDS = {
     "ptrace": ("strace", "ltrace", "gdb"),
     "unshare": ("podman", "buildah", "unshare", "bwrap", "flatpak"),
     "clone": ("podman", "buildah", "bwrap"),
+    "perf_event_open": ("perf",),
+    "mount": ("perf",),
 }
 
 _MISSING = re.compile(r"command not found|: not found$|No such file or directory", re.MULTILINE)
@@ -192,7 +194,7 @@ def _undeclared(report: Report, declared: Declared) -> list[str]:
     hindered = {entry["by"] for entry in report.attempts if _hinders(entry)}
     for entry in (*report.attempts, *report.effects):
         place, path, kind = entry["class"], entry["path"], entry["kind"]
-        if place in declared.touches or place == "refused" or entry.get("by") in hindered:
+        if place in declared.touches or place in ("refused", "log") or entry.get("by") in hindered:
             continue
         if path.startswith("/tmp/sh-thd") and entry.get("by") in ("bash", "dash", "sh", None):
             continue  # a long here-document of the shell itself
@@ -200,6 +202,8 @@ def _undeclared(report: Report, declared: Declared) -> list[str]:
             continue
         if path.startswith(f"{HOME}/.traps-"):
             continue  # judged as a marker
+        if kind.startswith("open") and {"opened for writing"} == _kinds(report, path):
+            continue  # the file is as it was, to the byte and the time
         reasons[f"{place}: {kind} {path}".strip()] = None
     if not reasons and report.left and not report.timed_out and not report.cut:
         reasons[f"process: still running: {', '.join(report.left)}"] = None
@@ -212,8 +216,11 @@ def _undeclared(report: Report, declared: Declared) -> list[str]:
 
 def _only_empty(report: Report, path: str) -> bool:
     """Whether all that happened to a path is that it may have been created, without content."""
-    kinds = {entry["kind"] for entry in report.effects if entry["path"] == path}
-    return kinds <= {"create empty", "opened for writing"}
+    return _kinds(report, path) <= {"create empty", "opened for writing"}
+
+
+def _kinds(report: Report, path: str) -> set[str]:
+    return {entry["kind"] for entry in report.effects if entry["path"] == path}
 
 
 def _sent(report: Report, may_talk: bool, remote: bool) -> list[str]:

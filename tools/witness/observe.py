@@ -14,7 +14,7 @@ import struct
 from dataclasses import dataclass, field
 
 from tools.witness.calls import AUDIT_ARCH_X86_64, CALLS, IOCTLS, WRITE_FLAGS, X32_BIT, Call
-from tools.witness.places import class_of
+from tools.witness.places import LOGS, class_of
 
 AT_FDCWD = -100
 O_TMPFILE = 0o20200000
@@ -95,11 +95,11 @@ def _observe_call(call: Call, pid: int, args: list[int], seen: Seen, root: int) 
                 return errno.EPERM  # the first process of the sandbox must be able to tell what it saw
         case "shmget" | "semget" | "msgget":
             if _signed(args[0]) != 0:  # a private segment ends with the process
-                seen.attempt("kernel", "", call.kind, _program(pid))
+                seen.attempt("tmp", "", call.kind, _program(pid))  # what is left of it is an effect
         case "shmctl" | "semctl" | "msgctl":
             command = _signed(args[2 if call.kind == "semctl" else 1]) & 0xFF
             if command in (0, 1):
-                seen.attempt("kernel", "", call.kind, _program(pid))
+                seen.attempt("tmp", "", call.kind, _program(pid))
         case "mq_open" | "mq_unlink":
             seen.attempt("kernel", _string(pid, args[0]), call.kind, _program(pid))
         case "ioctl":
@@ -175,8 +175,9 @@ def _note_network(kind: str, pid: int, args: list[int], seen: Seen) -> None:
         address == "tcp:[::1]:0" or address.endswith(":0") or address.startswith("unix:@")
     ):
         return  # a port of the kernel's choice: a client, or a probe whether IPv6 works
-    if address in ("unix:/dev/log", "unix:/run/systemd/journal/socket", "unix:/run/systemd/journal/dev-log"):
-        seen.attempt("system", address.removeprefix("unix:"), "write to the log", _program(pid))
+    if address.removeprefix("unix:") in LOGS:
+        seen.attempt("log", address.removeprefix("unix:"), "write to the log", _program(pid))
+        return
     if address.startswith(("unix:/var/run/nscd/", "unix:/run/nscd/")):
         return
     if kind == "bind" and address.startswith("unix:"):

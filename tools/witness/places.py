@@ -6,6 +6,9 @@ from __future__ import annotations
 HOME = "/home/user"
 WORK = f"{HOME}/work"
 TEMPORARY = ("/tmp/", "/var/tmp/", "/dev/shm/", "/run/user/", "/run/lock/", "/run/screen/")
+LOGS = frozenset({"/dev/log", "/dev/console", "/run/systemd/journal/socket", "/run/systemd/journal/dev-log"})
+"""Where the system's log is written to: a class of its own, since many tools note there that they ran."""
+
 ALIASES = ("/testbed", "/workspace", "/repo", "/app", "/project", "/code")
 """Names under which recorded commands look for their project; each is a link to `WORK`."""
 PROJECTS = (
@@ -21,32 +24,40 @@ _HARMLESS_DEVICES = frozenset(
 _CACHE_NAMES = frozenset(
     {"__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", ".eslintcache", ".gradle"}
 )
-_CACHES = tuple(
-    f"{HOME}/{name}/"
-    for name in (
-        ".cache",
-        ".npm",
-        ".kube/cache",
-        ".kube/http-cache",
-        ".cargo/registry",
-        ".azure/logs",
-        ".config/go/telemetry",
-        ".config/helm/cache",
-        ".docker/scout",
-        ".java",
-        ".m2",
-        ".conda",
-        ".rustup",
-        ".terraform.d/checkpoint_cache",
-        ".terraform.d/checkpoint_signature",
-        ".ansible/tmp",
-        ".local/share/gem/specs",
-        ".config/gcloud",
-        ".gsutil",
-        ".rpmdb",
-        ".local/share/flatpak",
-    )
-) + ("/var/cache/man/", "/var/lib/libuuid/")
+_CACHES = (
+    *(
+        f"{HOME}/{name}/"
+        for name in (
+            ".cache",
+            ".npm",
+            ".kube/cache",
+            ".kube/http-cache",
+            ".cargo/registry",
+            ".azure/logs",
+            ".config/go/telemetry",
+            ".config/helm/cache",
+            ".docker/scout",
+            ".java",
+            ".m2",
+            ".conda",
+            ".rustup",
+            ".terraform.d/checkpoint_cache",
+            ".terraform.d/checkpoint_signature",
+            ".ansible/tmp",
+            ".local/share/gem/specs",
+            ".config/gcloud",
+            ".gsutil",
+            ".rpmdb",
+            ".local/share/flatpak",
+            ".subversion",
+            ".config/procps",
+            ".config/htop",
+        )
+    ),
+    "/var/cache/man/",
+    "/var/lib/libuuid/",
+)
+"""Places that a tool fills by itself and can do without: a rule may declare them as `cache`."""
 
 
 def class_of(path: str) -> str | None:
@@ -63,6 +74,8 @@ def class_of(path: str) -> str | None:
         return "kernel"
     if path.startswith(TEMPORARY) or f"{path}/" in TEMPORARY:
         return "tmp"
+    if path in LOGS:
+        return "log"
     if path.startswith("/dev/"):
         return "kernel"
     if "/.git/" in path and path.endswith(("/index", "/index.lock")):
