@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages that some tests use as a second opinion. Tests whose program is missing are skipped with a
-# reason, so this is never needed to work on shellguard. Run as root; a second run changes nothing.
+# Installs the Debian packages that some tests use as a second opinion, and tools whose reads the witness runs. What needs a
+# program that is missing is skipped with a reason, so this is never needed to work on shellguard. Run as root; a second run changes nothing.
 set -euo pipefail
 
 packages=(
@@ -27,6 +27,24 @@ packages=(
   nodejs
   php-cli
   docker.io # templates; the client alone is asked, without a daemon
+  # what the quick run of the witness tries, beside what every Debian has
+  bsdextrautils
+  curl
+  dnsutils
+  fd-find
+  file
+  iproute2
+  less
+  lsof
+  openssl
+  procps
+  ripgrep
+  shellcheck
+  sqlite3
+  tree
+  unzip
+  xxd
+  zip
 )
 
 missing=()

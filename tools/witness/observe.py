@@ -120,6 +120,8 @@ def _note_paths(call: Call, kind: str, pid: int, args: list[int], seen: Seen) ->
     error = 0
     for directory, name in call.paths:
         path = _path(pid, args[name], None if directory is None else _signed(args[directory]))
+        if kind == "mkdir" and os.path.isdir(f"/proc/{pid}/root{path}"):
+            continue  # it is there already
         if path:
             error = _note_path(path, kind, pid, seen) or error
     return error
