@@ -62,6 +62,7 @@ PURE = (
         "guard.noise",
         "guard.digest",
         "guard.tools",
+        "guard.keys",
         "guard.config",
     ),
     *(

@@ -82,32 +82,30 @@ def fuzz(events: int, seed: int) -> Report:
 
 def _sequence(drawn: random.Random, report: Report) -> None:
     differs = drawn.random() < 0.5
-    # What an agent may do in one turn is no loop by its results.
-    config = GuardConfig(
-        {"hard_stop_enabled": True, "loop_caps.max_web_searches": 0, "loop_caps.max_subagents": 0}
-    )
-    guard = Controller(config)
+    # Caps count calls, not results, and a result that never comes is no result that differs.
+    off = {"loop_caps.max_web_searches": 0, "loop_caps.max_subagents": 0, "hard_stop_after.unanswered": 0}
+    guard = Controller(GuardConfig({"hard_stop_enabled": True, **(off if differs else {})}))
+    calls = [_call(drawn) for _ in range(drawn.choice([1, 1, 2, 3, 10]))]
+    results = [_result(drawn) for _ in range(drawn.choice([1, 1, 2, 5]))]
+    pauses = drawn.choice([(0.0,), (3.0,), (1.0, 200.0), (0.1, 60.0, 4000.0), (-5.0, 5.0)])
+    in_turn = drawn.random() < 0.5
     now = 0.0
     seen: set[str] = set()
     for number in range(LENGTH):
         report.events += 1
-        now += drawn.choice([0.1, 3.0, 60.0, 4000.0])
-        call = _call(drawn, number, now)
+        now += drawn.choice(pauses)
+        call = calls[number // 2 % len(calls)] if in_turn else drawn.choice(calls)
+        call.started_at = now
+        call.call_id = drawn.choice([f"{number}", "1"]) if drawn.random() < 0.05 else ""
         try:
-            kind = drawn.random()
-            if kind < 0.02:
+            if drawn.random() < 0.01:
                 guard.new_turn(drawn.choice(["continue", "do more", None]), at=now)
                 continue
-            if kind < 0.5:
+            if number % 2 == 0:
                 decision = guard.before(call)
             else:
-                result = _result(drawn, differs, now)
-                if differs:
-                    text = result.content
-                    assert isinstance(text, str)
-                    if digest(text) in seen:
-                        continue
-                    seen.add(digest(text))
+                result = _new_result(drawn, seen) if differs else drawn.choice(results)
+                result.ended_at = now
                 decision = guard.after(call, result)
         except Exception as error:  # noqa: BLE001 - that none is raised is what is looked at
             report.faults.append(f"{call.tool} {call.args!r}: raised {error!r}")
@@ -115,46 +113,43 @@ def _sequence(drawn: random.Random, report: Report) -> None:
         report.warnings += decision.action == "warn"
         if not decision.allows:
             report.stops += 1
-            # A result that never comes is no result that differs.
-            if differs and decision.code != "unanswered_block":
+            if differs:
                 report.faults.append(
                     f"{call.tool} {call.args!r}: {decision.code}, though every result differs"
                 )
 
 
-def _call(drawn: random.Random, number: int, now: float) -> ToolCall:
+def _call(drawn: random.Random) -> ToolCall:
     tool = drawn.choice(TOOLS)
     args: Any = {"command": drawn.choice(COMMANDS)} if tool == "terminal" else {"path": drawn.choice("abc")}
-    if drawn.random() < 0.02:
+    if drawn.random() < 0.05:
         args = drawn.choice([None, [], "x", {"command": None}, {"command": ["bash", "-lc", "ls"]}, {1: {2}}])
-    return ToolCall(
-        tool,
-        args,
-        call_id=drawn.choice(["", f"{number}", "1"]) if drawn.random() < 0.1 else "",
-        started_at=now,
-        group=drawn.choice(["", "", "a", "b"]),
-        cwd=drawn.choice(["", "/p"]),
-    )
+    return ToolCall(tool, args, group=drawn.choice(["", "", "a", "b"]), cwd=drawn.choice(["", "/p"]))
 
 
-def _result(drawn: random.Random, differs: bool, now: float) -> ToolResult:
-    failed = drawn.choice([None, None, True, False])
-    code = drawn.choice([None, 0, 0, 1, 8, 127])
-    if differs:
-        kind = drawn.random()
-        word = "".join(drawn.choice(LETTERS) for _ in range(12))
-        text = (
-            f"error: {word}"
-            if kind < 0.3
-            else f'{{"a": "{word}"}}'
-            if kind < 0.5
-            else f"{word} {drawn.random()}"
-        )
-        return ToolResult(text, failed, code, ended_at=now)
+def _result(drawn: random.Random) -> ToolResult:
     content: Any = drawn.choice(
         ["", "same", "error: no", "12:30:45", None, {"a": 1}, [1], {"error": "x"}, "\ud800"]
     )
-    return ToolResult(content, failed, code, ended_at=now)
+    return ToolResult(content, drawn.choice([None, None, True, False]), drawn.choice([None, 0, 0, 1, 8, 127]))
+
+
+def _new_result(drawn: random.Random, seen: set[str]) -> ToolResult:
+    """A result that no other is equal to when the noise is taken out."""
+    while True:
+        word = "".join([drawn.choice(LETTERS) for _ in range(12)])
+        forms = (
+            f"error: {word}",
+            f'{{"a": "{word}"}}',
+            f"{word} {drawn.random()}",
+            f"{word} failed at 12:00:01",
+        )
+        text = drawn.choice(forms)
+        if digest(text) not in seen:
+            seen.add(digest(text))
+            return ToolResult(
+                text, drawn.choice([None, None, True, False]), drawn.choice([None, 0, 0, 1, 8, 127])
+            )
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -11,7 +11,8 @@ import click
 from shellguard.cli.base import SETTINGS, command, help_is_wanted, say, unreadable
 from shellguard.cli.streams import read_lines, read_text
 from shellguard.explain import visible
-from shellguard.guard.config import PRESETS, GuardConfig
+from shellguard.guard.config import GuardConfig
+from shellguard.guard.keys import PRESETS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

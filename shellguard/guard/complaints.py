@@ -6,7 +6,8 @@ Not on the path of a hook: the suggestions need `difflib`.
 
 from __future__ import annotations
 
-from shellguard.guard.config import KEYS, PRESETS, SECTION, Key, looked_up, section_of, value_of
+from shellguard.guard.config import looked_up, section_of, value_of
+from shellguard.guard.keys import KEYS, PRESETS, SECTION, Key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

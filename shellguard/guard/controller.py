@@ -108,7 +108,7 @@ class Controller:
         return self._state(session_name(session, agent))
 
     def snapshot(self) -> dict[str, Any]:
-        """All that is known, as JSON has it. No argument and no output is in it."""
+        """All that is known, as JSON has it; with a store it is in its file. No argument and no output is in it."""
         return {
             "version": 1,
             "sessions": {f"{name:016x}": state_to(state) for name, state in self._states.items()},

@@ -8,8 +8,9 @@ name (`tests/guard/test_hermes.py`). Other than there, one result gets one text:
 
 from __future__ import annotations
 
-from shellguard.guard.config import NEVER, GuardConfig
+from shellguard.guard.config import GuardConfig
 from shellguard.guard.events import RESERVE, Event
+from shellguard.guard.keys import NEVER
 from shellguard.guard.model import ALLOW, BLOCK, HALT, WARN, ToolCall, ToolResult
 from shellguard.guard.observe import event_after, event_before
 from shellguard.guard.steps import step

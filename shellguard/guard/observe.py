@@ -9,7 +9,7 @@ from shellguard.guard.digest import outcome_of
 from shellguard.guard.events import AFTER, BEFORE, RELEASE, TURN, Event
 from shellguard.guard.hashing import named
 from shellguard.guard.model import READ, WAIT
-from shellguard.guard.noise import folded_digits
+from shellguard.guard.noise import folded_digits, without_noise
 from shellguard.guard.tools import OTHER_COMMAND_ARGUMENTS, agents_started
 from shellguard.guard.turns import is_bare
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from shellguard.guard.config import GuardConfig
     from shellguard.guard.model import ToolCall, ToolResult
 
+MOST_SPELLED = 400
+"""Characters of a call up to which made-up names in it are looked for."""
 MOST_WORDS = 64
 """Words of the arguments that are looked for in a failure."""
 LEAST_ECHO = 3
@@ -109,9 +111,9 @@ def _event_of(call: ToolCall, config: GuardConfig, kind: str, at: float) -> tupl
     elif call.read_only and config.trust_read_only_hints:
         call_class = READ
     else:
-        call_class = book.class_of(tool, call.args)
+        call_class = book.class_of(call.tool, call.args)
     spelled = _spelling(call, command, text, config)
-    near = folded_digits(spelled)
+    near = folded_digits(without_noise(spelled) if len(spelled) <= MOST_SPELLED else spelled)
     event = Event(
         kind,
         at,
@@ -224,7 +226,7 @@ def _echoes(call: ToolCall, folded: str) -> bool:
     """Whether a short result only says what the call said: `echo marker7`, or the name of the next file to read."""
     for text in call.args.values():
         if isinstance(text, str):
-            for word in folded_digits(text[:400]).split():
+            for word in folded_digits(without_noise(text[:MOST_SPELLED])).split():
                 bare = word.strip("\"'`.,:;()[]{}<>")
                 if len(bare) >= LEAST_ECHO and bare in folded:
                     return True

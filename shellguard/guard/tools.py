@@ -255,7 +255,9 @@ class ToolBook:
         return tool in self._lists[kind]
 
     def class_of(self, tool: str, args: Mapping[str, Any]) -> str:
-        """The class of a call of a tool (lower case) that runs no command."""
+        """The class of a call of a tool that runs no command."""
+        snake = snake_case(tool)
+        tool = tool.lower()
         if tool in SENDING:
             return WRITE if any(args.get(name) for name in INPUTS) else WAIT
         argument = self._actions.get(tool)
@@ -266,11 +268,20 @@ class ToolBook:
                 if verb in WAITING_ACTIONS:
                     return WAIT
                 return READ if verb in READING_ACTIONS else WRITE
-        if self.has("write", tool):
-            return WRITE
-        if self.has("wait", tool):
-            return WAIT
-        return READ if self.has("read", tool) else UNKNOWN
+        for kind, found in (("write", WRITE), ("wait", WAIT), ("read", READ)):
+            if self.has(kind, tool) or self.has(kind, snake):
+                return found
+        return UNKNOWN
+
+
+def snake_case(name: str) -> str:
+    """`GetJobStatus` as `get_job_status`; any other name in lower case."""
+    out: list[str] = []
+    for place, char in enumerate(name[:100]):
+        if char.isupper() and place and name[place - 1].islower():
+            out.append("_")
+        out.append(char)
+    return "".join(out).lower()
 
 
 class NameList:

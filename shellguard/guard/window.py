@@ -244,7 +244,7 @@ def _with_result(state: State, event: Event, config: GuardConfig) -> State:
     pair = pair_of(event)
     entry = Entry(event, kind, pair)
     _count(entry, state, event, config)
-    if _is_progress(entry, event):
+    if _is_progress(entry, event, state):
         new.epoch += 1
     entry.epoch = new.epoch
     _insert(new, state, entry, config)
@@ -266,12 +266,17 @@ def _settle(new: State, state: State, event: Event) -> None:
         new.answered = (event.call_id, *state.answered)[:MOST_ANSWERED]
 
 
-def _is_progress(entry: Entry, event: Event) -> bool:
+def _is_progress(entry: Entry, event: Event, state: State) -> bool:
     """Whether a call may have changed something: a write or an execution that succeeded.
 
-    The same write again counts too. A loop of such writes comes round, and is found as a cycle.
+    The same write again counts too; a loop of such writes comes round, and is found as a cycle. A tool that nobody
+    knows counts when it says something new.
     """
-    return entry.call_class in (WRITE, UNKNOWN) and not (entry.failed or entry.vain or event.inert)
+    if entry.failed or entry.vain or event.inert:
+        return False
+    if entry.call_class == UNKNOWN and not event.shell:
+        return entry.pair not in state.pairs
+    return entry.call_class in (WRITE, UNKNOWN)
 
 
 def _count(entry: Entry, state: State, event: Event, config: GuardConfig) -> None:
@@ -289,7 +294,7 @@ def _count(entry: Entry, state: State, event: Event, config: GuardConfig) -> Non
         if entry.near in state.nears:
             near = state.entries[state.nears.index(entry.near)]
             if near.near_digest == entry.near_digest and near.epoch == state.epoch:
-                entry.near_run = near.near_run + (near.pair != entry.pair)
+                entry.near_run = near.near_run + (near.key != entry.key)
 
 
 def _count_call(entry: Entry, state: State, event: Event, config: GuardConfig) -> None:

@@ -61,6 +61,13 @@ def forbidden(*arguments: str, text: str, code: str = RUN) -> subprocess.Complet
         (("report",), TEXT, 0),
         (("parse",), TEXT, 0),
         (("rule",), "", 0),
+        (
+            ("guard", "run"),
+            '{"event": "before", "tool": "bash", "args": {"command": "curl http://localhost:1/"}}\n',
+            0,
+        ),
+        (("guard", "defaults"), "", 0),
+        (("guard", "check", "-"), "", 0),
         (("rules", "list"), "", 0),
         (("rules", "show", "git"), "", 0),
         (("--version", "--json"), "", 0),

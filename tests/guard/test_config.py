@@ -12,7 +12,8 @@ import pytest
 import yaml
 
 from shellguard.guard.complaints import complaints, template
-from shellguard.guard.config import KEYS, NEVER, PRESETS, SECTION, GuardConfig
+from shellguard.guard.config import GuardConfig
+from shellguard.guard.keys import KEYS, NEVER, PRESETS, SECTION
 from tests.cli.process import run
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "guard.md"

@@ -159,6 +159,18 @@ LOOPS: dict[str, tuple[Steps, int, int]] = {
         5,
         11,
     ),
+    "L23 other reads between, each a tool of its own": (
+        lambda: [
+            call
+            for n in range(8)
+            for call in (
+                Call("search", {"q": "x"}, "same"),
+                Call(["ls", "pwd"][n % 2], {}, ["a b", "/x"][n % 2]),
+            )
+        ],
+        9,
+        15,
+    ),
     "L24 a batch as a set": (
         lambda: [
             [sh("./a", "x"), sh("./b", "y")] if n % 2 else [sh("./b", "y"), sh("./a", "x")] for n in range(6)
@@ -204,6 +216,17 @@ LOOPS: dict[str, tuple[Steps, int, int]] = {
     ),
     "L32 a pointer to the next pointer": (
         lambda: [read(f"spool_{n}", f"Output is in spool_{n + 1}") for n in range(10)],
+        8,
+        0,  # every result differs
+    ),
+    "L32 a pointer to a made-up name": (
+        lambda: [
+            read(
+                f"/tmp/spool-{ids(n)}.json",
+                f"The output is long; it was saved to /tmp/spool-{ids(n + 1)}.json",
+            )
+            for n in range(10)
+        ],
         8,
         0,  # every result differs
     ),
