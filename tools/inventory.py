@@ -7,13 +7,15 @@
 
 For each tool its options and subcommands as `--help` and the manual page have them (`shellguard.rules.told`), beside
 those of its rule. An option that the rule lacks is `unknown` where it is typed. Help texts and manuals have no grammar,
-so a difference is a question, not a fault. Options of what no words make a read need no list, and are not counted.
+so a difference is a question, not a fault. What is a write unless some listed words make it a read needs no list of the
+others; its options are not counted.
 Exit status 1 when more than the wanted share of the options that a tool knows is unlisted.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -51,9 +53,39 @@ PLACEHOLDERS = frozenset({"-NUM", "-COLUMN", "-N", "-SIGNAL", "-number", "-#"})
 """How manuals write an option that is a number, or the name of a signal."""
 
 
+NOT_OPTIONS = {
+    "atq": frozenset(
+        {"-m", "-M", "-u", "-f", "-t", "-l", "-r", "-d", "-b", "-v"}
+    ),  # of `at`, told in one usage text
+    "curl": frozenset({"-500"}),
+    "cut": frozenset({"-M"}),  # `N-M` of a list of fields
+    "diff": frozenset({"--GTYPE-group-format", "--LTYPE-line-format"}),
+    "last": frozenset({"-5days"}),
+    "numfmt": frozenset({"-M"}),
+    "openssl": frozenset(
+        {
+            "-rand",
+            "-writerand",
+            "-engine",
+            "-provider",
+            "-provider-path",
+            "-propquery",
+            "-help",
+            "-dtls",
+            "-dtls1",
+            "-dtls1_2",
+        }
+    ),
+    "zgrep": frozenset(
+        {"--exclude", "--exclude-from", "--exclude-dir", "--include", "--null"}
+    ),  # it says it lacks them
+}
+"""What help texts and manuals seem to name, and the tool does not have."""
+
+
 @dataclass
 class Difference:
-    """What one command or subcommand knows beside its rule. `anything`: no words make it a read; none needs a list."""
+    """What one command or subcommand knows beside its rule. `anything`: it is a writer, whose options need no list."""
 
     name: str
     told: int = 0
@@ -68,17 +100,20 @@ class Difference:
     surplus_commands: list[str] = field(default_factory=list)
 
 
-def difference(spec: Spec, told: Told) -> Difference:
-    """One spec beside what is told of its command."""
-    found = Difference(spec.name, anything=_is_never_read(spec))
+def difference(spec: Spec, told: Told, name: str | None = None) -> Difference:
+    """One spec beside what is told of its command, or of another `name` of it."""
+    found = Difference(name or spec.name, anything=_is_never_read(spec))
     named: set[str] = set(told.options)
+    none_of = NOT_OPTIONS.get(name or spec.name, frozenset())
     for option in told.groups():
         names = [name for name in option.names if not (spec.numeric and name[1:].isdigit())]
-        names = [name for name in names if name not in PLACEHOLDERS or len(name) == 2]
+        names = [
+            name for name in names if (name not in PLACEHOLDERS or len(name) == 2) and name not in none_of
+        ]
         if not names or all(name in WORDLESS for name in names):
             continue
         found.told += 1
-        missing = [name for name in names if not _lists(spec, name)]
+        missing = [name for name in names if name not in WORDLESS and not _lists(spec, name)]
         if missing:
             found.unlisted.append(" ".join(missing))
         for name in names:
@@ -101,37 +136,47 @@ def difference(spec: Spec, told: Told) -> Difference:
 
 
 def _is_never_read(spec: Spec) -> bool:
-    bases = [case.effects for case in spec.cases] or [spec.effects or frozenset()]
-    return (
-        spec.accepts_anything
-        or spec.runs_config == "clone"
-        or all({"writes", "executes"} & effects for effects in bases)
-    )
+    """Whether only words that the rule lists make it a read, if any do: a known writer needs no list."""
+    otherwise = spec.effects or frozenset()
+    if spec.cases:
+        otherwise = spec.cases[-1].effects if spec.cases[-1].always else frozenset()
+    return spec.accepts_anything or spec.runs_config == "clone" or bool({"writes", "executes"} & otherwise)
 
 
 def _lists(spec: Spec, name: str) -> bool:
-    """Whether the rule has a meaning for the word: as an option, or as several letters behind one dash."""
-    if spec.option(name) is not None or spec.option(f"{name}=") is not None:
-        return True
-    if spec.style in ("words", "open"):
-        return spec.option(name.lstrip("-")) is not None
-    word = Value(name, (0, len(name)))
-    return all(
-        problem.kind != Kind.NO_OPTION
-        for level in bind(spec, [word], word.span)[0]
-        for problem in level.problems
+    """Whether the rule has a meaning for the word, here or below: help often tells of all options in one heap."""
+    return _lists_here(spec, name) or any(
+        _lists(below, name) for below in {id(below): below for below in spec.subcommands.values()}.values()
     )
 
 
+def _lists_here(spec: Spec, name: str) -> bool:
+    """As an option, or as several letters behind one dash."""
+    if spec.option(name) is not None or spec.option(f"{name}=") is not None:
+        return True
+    if spec.style == "words" and spec.option(name.lstrip("-")) is not None:
+        return True
+    word = Value(name, (0, len(name)))
+    levels = bind(spec, [word], word.span)[0]
+    unknown = (Kind.NO_OPTION, Kind.NO_SUBCOMMAND)
+    return all(problem.kind not in unknown for level in levels for problem in level.problems)
+
+
 def differences(rule: CommandRule, *, deep: bool = False) -> Iterator[Difference]:
-    """The tool of a rule beside its rule; with `deep` its subcommands too, where asking for their help does nothing."""
-    tool = next((name for name in (rule.command, *rule.aliases) if program_of(name)), None)
-    if tool is None:
-        return
-    told = _told([program_of(tool) or tool, "--help"], tool)
-    yield difference(rule.spec, told)
-    if deep and rule.command in HELP_OF_SUBCOMMANDS | MANUAL_OF_SUBCOMMANDS:
-        yield from _below(rule.spec, [tool], rule.command in HELP_OF_SUBCOMMANDS)
+    """The tool of a rule, under each of its names, beside the rule.
+
+    With `deep` its subcommands too, where asking for their help does nothing else.
+    """
+    seen: set[str] = set()
+    for tool in (rule.command, *rule.aliases):
+        program = program_of(tool)
+        if program is None or os.path.realpath(program) in seen:
+            continue
+        seen.add(os.path.realpath(program))
+        told = _told([program, "--help"], None if rule.spec.subcommands else tool)
+        yield difference(rule.spec, told if told.options else _told(None, tool), tool)
+        if deep and tool in HELP_OF_SUBCOMMANDS | MANUAL_OF_SUBCOMMANDS:
+            yield from _below(rule.spec, [tool], tool in HELP_OF_SUBCOMMANDS)
 
 
 def _below(spec: Spec, words: list[str], runs_help: bool) -> Iterator[Difference]:
@@ -183,7 +228,7 @@ def _print_difference(found: Difference) -> None:
         ("subcommands not in the tool", found.surplus_commands),
     )
     if any(names for _, names in parts):
-        print(f"{found.name}  ({found.told} options told{', never a read' if found.anything else ''})")
+        print(f"{found.name}  ({found.told} options told{', a writer' if found.anything else ''})")
     for label, names in parts:
         if names:
             print(f"    {label}: {', '.join(names)}")
@@ -204,22 +249,24 @@ def main(arguments: list[str] | None = None) -> int:
     told = unlisted = above = 0
     lines: list[tuple[float, str]] = []
     for rule in rules:
-        own_told = own_unlisted = 0
+        shares: dict[str, tuple[int, int]] = {}
         for found in differences(rule, deep=args.deep):
             if not args.summary:
                 _print_difference(found)
             if not found.anything:
-                own_told += found.told
-                own_unlisted += len(found.unlisted)
-        told, unlisted = told + own_told, unlisted + own_unlisted
-        share = own_unlisted / own_told if own_told else 0.0
-        above += share > MOST_UNLISTED
-        lines.append((share, f"{share:6.1%}  {own_unlisted:4} of {own_told:4}  {rule.command}  {rule.path}"))
+                name = found.name.partition(" ")[0]
+                before = shares.get(name, (0, 0))
+                shares[name] = (before[0] + found.told, before[1] + len(found.unlisted))
+        for name, (own_told, own_unlisted) in shares.items():
+            told, unlisted = told + own_told, unlisted + own_unlisted
+            share = own_unlisted / own_told if own_told else 0.0
+            above += share > MOST_UNLISTED
+            lines.append((share, f"{share:6.1%}  {own_unlisted:4} of {own_told:4}  {name}  {rule.path}"))
     if args.summary:
         for _, line in sorted(lines, key=lambda pair: -pair[0]):
             print(line)
     print(
-        f"{len(rules)} tools: {unlisted} of {told} options are unlisted ({unlisted / told if told else 0.0:.1%}); "
+        f"{len(lines)} tools: {unlisted} of {told} options are unlisted ({unlisted / told if told else 0.0:.1%}); "
         f"{above} tools have more than {MOST_UNLISTED:.0%}"
     )
     return int(above > 0)

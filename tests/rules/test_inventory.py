@@ -64,10 +64,11 @@ def test_a_rule_beside_a_help_text() -> None:
         ("effect: reads\nruns_config: home", False),
         ("effect: unknown", False),
         ("cases: [{when: {operands: 0}, effect: writes}, {effect: reads}]", False),
-        ("cases: [{when: {operands: 0}, effect: writes}, {effect: executes}]", True),
+        ("cases: [{when: {operands: 0}, effect: reads}, {effect: executes}]", True),
+        ("cases: [{when: {operands: 0}, effect: writes}]", False),
     ],
 )
-def test_the_options_of_what_is_never_a_read_need_no_list(words: str, anything: bool) -> None:
+def test_the_options_of_a_writer_need_no_list(words: str, anything: bool) -> None:
     spec = load_text(f"command: frob\nsummary: s\n{words}\n", "frob.yaml").spec
     assert difference(spec, from_help("  -x  x\n")).anything is anything
 
