@@ -17,7 +17,7 @@ from tests.rules.examples import shipped_rules
 
 NO_SUCH_OPTION = {
     *("-x", "-Z", "-hZ", "-nx", "-lx", "-nX", "-lé", "-sq", "-gz"),
-    *("--outp=x", "--output=x", "--colo=always", "--col", "--dec=2", "--suf", "--pre=cat"),
+    *("--outp=x", "--output=x", "--colo=always", "--col", "--suf", "--pre=cat"),
 }
 """What the examples use for an option that the tool does not have, and abbreviations of harmless ones."""
 
