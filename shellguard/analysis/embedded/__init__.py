@@ -36,7 +36,7 @@ LANGUAGES = (
         "sed",
         "sh",
     ),
-    *("shell", "sql", "zsh-arithmetic"),
+    *("shell", "sql", "sqlite", "sqlite-readonly", "postgres", "mysql", "duckdb", "zsh-arithmetic"),
 )
 """Every language that has a reader. Any other is `unknown` as a whole.
 
@@ -195,10 +195,10 @@ def reader_of(language: str) -> Callable[[str, list[Finding]], None] | None:
         from shellguard.analysis.embedded import graphql
 
         return graphql.read
-    if language == "sql":
+    if language in ("sql", "sqlite", "sqlite-readonly", "postgres", "mysql", "duckdb"):
         from shellguard.analysis.embedded import sql
 
-        return sql.read
+        return sql.READERS[language]
     if language in ("python", "python-isolated"):
         from shellguard.analysis.embedded import python
 
