@@ -17,9 +17,10 @@ class Event:
     `call_id` and `group` (0 for none). `shell`, `tolerant`, `inert`, `search` say what kind of tool it is, `agents` how
     many sub-agents it starts.
 
-    Of a result: `digest`, `loose`, `near_digest` (0 where the result says more than its call), `failed`, `vain` and
-    `refusal` as in `digest.Outcome`. Of a turn: `key` names its text (0 for none), `bare` that it asks for nothing new.
-    Of a release: `key`. Of a reservation of sub-agents: `agents` are taken or given back, `key` many were started.
+    Of a result: `digest`, `loose`, `near_digest` (what calls that differ in numbers may share; 0 for nothing),
+    `failed`, `vain` and `refusal` as in `digest.Outcome`. Of a turn: `key` names its text (0 for none), `bare` that it
+    asks for nothing new. Of a release: `key`. Of a reservation of sub-agents: `agents` are taken or given back, `key`
+    many were started.
     """
 
     __slots__ = (

@@ -146,7 +146,7 @@ KEYS = (
         "warn_after.counting",
         "limit",
         8,
-        "calls that differ in a number, with results that only repeat it; again at 16, ...",
+        "calls that differ in a number only, and so do their results, if at all; again at 16, ...",
     ),
     Key("warn_after.unanswered", "limit", 4, "the same call whose result never arrives"),
     Key("hard_stop_after.exact_failure", "limit", 5, "the same call failing", "exact_failure_block_after"),

@@ -71,8 +71,13 @@ def event_after(
     )
     event.digest, event.loose = outcome.digest, outcome.loose
     event.failed, event.vain, event.refusal = outcome.failed, outcome.vain, outcome.refusal
-    if event.near and outcome.folded and not outcome.failed and _echoes(call, outcome.folded):
-        event.near_digest = named(outcome.folded)
+    if event.near and not outcome.failed:
+        if outcome.folded and _echoes(call, outcome.folded):
+            event.near_digest = named(outcome.folded)
+        elif event.call_class == READ and not outcome.vain:
+            event.near_digest = (
+                outcome.digest
+            )  # another number in the call, and not another word in the result
     return event
 
 

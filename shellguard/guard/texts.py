@@ -74,7 +74,7 @@ TEXTS = {
         "wait in one call; if not, work with what you have."
     ),
     "counting_warning": (
-        "{count} calls of {tool} differed only in a number, and each result only repeated it. They do nothing: "
+        "{count} calls of {tool} differed only in a number, and their results say nothing else. They lead nowhere: "
         "take the next step of the task, or say that it is done."
     ),
     "unanswered_warning": (

@@ -101,6 +101,7 @@ READS = (
         "query",
     ),
     *("read_lints", "get_errors", "get_file", "listmcpresourcestool", "readmcpresourcetool", "view_image"),
+    *("logs", "get_logs", "read_logs", "tail_logs"),
 )
 WAITS = (
     *(

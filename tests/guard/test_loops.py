@@ -106,6 +106,13 @@ LOOPS: dict[str, tuple[Steps, int, int]] = {
         4,
         13,
     ),
+    "L11 another span of time each time": (
+        lambda: [
+            sh(f"kubectl logs x --since={10 * n}m", "the log, and nothing new in it") for n in range(1, 13)
+        ],
+        8,
+        0,  # other arguments are other calls: that they say the same may be chance
+    ),
     "L12 a slash at the end or none": (
         lambda: [Call("list_dir", {"path": f"src/{'/' * (n % 2)}"}, "a b c") for n in range(8)],
         3,

@@ -154,3 +154,30 @@ def test_the_same_envelope_again_is_no_new_request() -> None:
     """hermes#94035: a scheduler that repeats its message goes on with the turn before."""
     envelope = Turn("Check the queue and report what is in it.")
     assert stopped(play([envelope, *[sh("cat q", "empty")] * 3, envelope, *[sh("cat q", "empty")] * 3])) == 6
+
+
+def test_waits_in_turn_are_no_cycle() -> None:
+    lap = [
+        sh("sleep 30 && gh pr checks 1", "pending", 8, 30),
+        sh("sleep 30 && gh run list", "running", 0, 30),
+    ]
+    seen = play(lap * 19)
+    assert not stopped(seen)
+    assert not warned(seen)
+
+
+@pytest.mark.parametrize("look", [sh("pytest -q", "1 failed", 1), sh("git status", " M a")])
+def test_a_write_and_a_look_come_round_as_often_as_a_write_may(look: Call) -> None:
+    """The same edit again and again is told like any cycle, and has the limit of writes."""
+    seen = play([Call("patch", {"path": "a"}, "patched"), look] * 14)
+    assert (warned(seen), stopped(seen)) == (6, 25)
+    assert (seen[24].before.code, seen[24].before.count) == ("repeated_identical_result_block", 12)
+
+
+def test_one_text_for_one_result() -> None:
+    """At the third lap the row of a read and the cycle both have something to say."""
+    seen = play([sh("cat a", "1"), sh("cat b", "2")] * 4)
+    for each in seen:
+        assert each.after is not None
+        assert each.after.text.count(".") <= 3
+        assert (each.after.text == "") == (each.after.action == "allow")
