@@ -47,12 +47,12 @@ _memo: dict[str, Command] = {}
 class Command:
     """A command as the guard sees it.
 
-    `kind` is its class; `pauses` that it does nothing but pause, `text` one spelling for all that mean the same,
-    without `cd FOLDER &&` in front, whose folder is in `folder`. `head` is the program whose failure it would be,
-    `status` the words of the command that gives the exit status.
+    `kind` is its class, `pause` the seconds that a wait declares (-1 for none in figures), `text` one spelling for all
+    that mean the same, without `cd FOLDER &&` in front, whose folder is in `folder`. `head` is the program whose
+    failure it would be, `status` the words of the command that gives the exit status.
     """
 
-    __slots__ = ("folder", "head", "kind", "pause", "pauses", "status", "text")
+    __slots__ = ("folder", "head", "kind", "pause", "status", "text")
 
     def __init__(
         self,
@@ -62,11 +62,10 @@ class Command:
         head: str = "",
         status: tuple[str, ...] = (),
         *,
-        pauses: bool = False,
-        pause: float = 0,
+        pause: float = -1,
     ) -> None:
         self.kind, self.text, self.folder, self.head, self.status = kind, text, folder, head, status
-        self.pauses, self.pause = pauses, pause
+        self.pause = pause
 
 
 def read_command(text: str) -> Command:
@@ -87,14 +86,13 @@ def _read(text: str) -> Command:
     pause = -1.0
     if kind == READ and Effect.WAITS in verdict.effects:
         kind, pause = WAIT, declared_pause(verdict)
-    pauses = verdict.effects == {Effect.WAITS}
     try:
         tree = tree_of(text)
         folder, tree = _without_folder(tree)
         spelled = to_text(_plain_script(tree))
-        return Command(kind, spelled, folder, _head(tree), _status(tree), pauses=pauses, pause=pause)
+        return Command(kind, spelled, folder, _head(tree), _status(tree), pause=pause)
     except (ShellSyntaxError, RecursionError):
-        return Command(kind, text, pauses=pauses, pause=pause)
+        return Command(kind, text, pause=pause)
 
 
 def declared_pause(verdict: Verdict) -> float:

@@ -13,7 +13,7 @@ class Event:
     """One thing that happened in a session, at `at` seconds.
 
     Of a call: `tool` its name and `name` how it is shown; `key` names tool and arguments, `near` the same without
-    numbers (0 where the arguments hold none), `head` tool and program; `call_class`, `pauses` (it does nothing else),
+    numbers (0 where the arguments hold none), `head` tool and program; `call_class`, `pauses` (it declares a pause),
     `call_id` and `group` (0 for none). `shell`, `tolerant`, `inert`, `search` say what kind of tool it is, `agents` how
     many sub-agents it starts.
 

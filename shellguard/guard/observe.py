@@ -108,9 +108,10 @@ def _event_of(call: ToolCall, config: GuardConfig, kind: str, at: float) -> tupl
     if text is not None:
         if text.strip():
             command = read_command(text)
-            call_class, pauses = command.kind, command.pauses
+            call_class = command.kind
             if call_class == WAIT and 0 <= command.pause < config.wait_min_pause:
-                call_class, pauses = READ, False
+                call_class = READ
+            pauses = call_class == WAIT
         else:
             call_class = WAIT  # an empty command only looks at what is running
     elif call.read_only and config.trust_read_only_hints:

@@ -135,17 +135,19 @@ def is_old(entry: Entry, now: float, config: GuardConfig) -> bool:
 
 
 def class_now(state: State, event: Event, config: GuardConfig) -> str:
-    """The class of a call where it stands: a read behind a bare pause, or one asked at long intervals, is a wait.
+    """The class of a call where it stands: a read is a wait when there was a pause since it was last asked.
 
-    A read that was a wait the last time may go on as one; its result shows whether it was again.
+    The pause may be declared by a call in between (`sleep 30`, then `gh pr checks 1`), or a long interval. A read that
+    was a wait the last time may go on as one; its result shows whether it was again.
     """
     if event.call_class != READ or event.failed:
         return event.call_class
-    if state.entries and state.entries[0].pauses:
+    if event.key not in state.keys:
+        return WAIT if state.entries and state.entries[0].pauses else READ
+    place = state.keys.index(event.key)
+    prior = state.entries[place]
+    if any(entry.pauses for entry in state.entries[:place]):
         return WAIT
-    prior = state.last(event.key, event.at, config)
-    if prior is None:
-        return READ
     if event.kind == BEFORE and prior.call_class == WAIT:
         return WAIT
     if event.key in state.refused:  # to be refused for a while is no pause

@@ -382,6 +382,18 @@ USEFUL: dict[str, Steps] = {
     ],
     "a wait for checks": lambda: [sh("sleep 30 && gh pr checks 1", "pending", 8, 31)] * 30,
     "a sleep, then a look": lambda: [sh("sleep 30", "", 0, 30), sh("gh pr checks 1", "pending", 8)] * 15,
+    "a sleep, then two looks": lambda: (
+        [
+            sh("sleep 30", "", 0, 30),
+            sh("gh pr checks 1", "pending", 8),
+            sh("gh run list", "in progress"),
+        ]
+        * 12
+    ),
+    "a wait, then its log": lambda: (
+        [sh("sleep 60 && squeue", "R", 0, 60), sh("tail log", "epoch 1")] * 4
+        + [sh("sleep 60 && cat state", "R", 0, 60), sh("tail log", "epoch 1")] * 12
+    ),
     "a wait for a server": lambda: [sh("sleep 5 && curl -sf localhost:8000/health", "", 7, 5)] * 15,
     "until it is there": lambda: [sh("until gh pr checks 1; do sleep 30; done", "pending", 124, 60)] * 15,
     "a watch": lambda: [sh("timeout 60 tail -f app.log", "", 124, 60)] * 15,
