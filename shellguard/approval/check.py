@@ -31,10 +31,11 @@ MAX_DEPTH = 4
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A text, what it would do, and the gates that stand before it."""
+    """A text, what it would do, the gates that stand before it, and the names of all commands that it runs."""
 
     verdict: Verdict
     gated: tuple[Gated, ...]
+    names: tuple[str, ...] = ()
 
 
 def check(text: str, shelf: Shelf | None = None, assumptions: Assumptions | None = None) -> Checked:
@@ -64,7 +65,8 @@ def _check(text: str, shelf: Shelf | None, taken: Assumptions, rules: Shelf, dep
                 if not each.gate.unread:  # a guess need not be a text
                     found.append(replace(each, span=span))
     unique = {(each.gate.name, each.span, each.what): each for each in found}
-    return Checked(verdict, tuple(unique.values()))
+    names = dict.fromkeys(seen.name for seen in log.commands if seen.name)
+    return Checked(verdict, tuple(unique.values()), tuple(names))
 
 
 def as_objects(checked: Checked, path: str) -> list[dict[str, Any]]:

@@ -25,6 +25,7 @@ COMMANDS = {
     "report": "shellguard.cli.report",
     "rule": "shellguard.cli.rule",
     "rules": "shellguard.cli.rules",
+    "supervise": "shellguard.cli.supervise",
 }
 """Name of a command, and the module that holds it under that name."""
 

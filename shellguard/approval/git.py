@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""git, called with an environment of our own: bytes in, bytes out, no prompt, nothing of the caller's `GIT_*`.
+
+A snapshot must neither fail nor be changed because somebody set a variable, so the caller's are left out. What the
+configuration of the repository says still holds (clean filters, line ends): a tree is what `git add` would make of the
+files.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+from shellguard.errors import ShellguardError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+class GitError(ShellguardError):
+    """A git command failed. `status` is its exit status, `message` what it said, made text."""
+
+    def __init__(self, arguments: Sequence[str], status: int, message: str) -> None:
+        super().__init__(arguments, status, message)
+        self.arguments, self.status, self.message = tuple(arguments), status, message
+
+    def __str__(self) -> str:
+        return f"git {self.arguments[0]}: {self.message or f'exit status {self.status}'}"
+
+
+def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment that git gets: the caller's without `GIT_*`, and what `extra` adds."""
+    found = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    found |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_PAGER": "cat"}
+    return {**found, **(extra or {})}
+
+
+class Git:
+    """git in one folder. `extra` are variables for every call: another index, another store of objects."""
+
+    def __init__(self, folder: str, extra: Mapping[str, str] | None = None) -> None:
+        self.folder = folder
+        self.extra = dict(extra or {})
+
+    def having(self, **extra: str) -> Git:
+        """The same with more variables."""
+        return Git(self.folder, {**self.extra, **extra})
+
+    def run(
+        self, *arguments: str, data: bytes = b"", statuses: Sequence[int] = (0,), hooks: bool = False
+    ) -> tuple[int, bytes]:
+        """The exit status and the output of one command.
+
+        Without `hooks` the hooks of the repository do not run: one that fails must not cost a snapshot. The process has
+        a session of its own, so that a key pressed at the terminal does not end it half-way.
+        Raises: GitError for a status that is not in `statuses`, or where git cannot be started.
+        """
+        settings = ["-c", "core.fsmonitor=false", "-c", "gc.auto=0", "-c", "core.quotePath=false"]
+        if not hooks:
+            settings += ["-c", f"core.hooksPath={os.devnull}"]
+        try:
+            done = subprocess.run(
+                ["git", *settings, *arguments],
+                cwd=self.folder,
+                env=environment(self.extra),
+                input=data,
+                capture_output=True,
+                start_new_session=True,
+                check=False,
+            )
+        except OSError as error:
+            raise GitError(arguments, 127, error.strerror or "it cannot be started") from None
+        if done.returncode not in statuses:
+            message = done.stderr.decode("utf-8", "replace").strip()
+            raise GitError(arguments, done.returncode, message)
+        return done.returncode, done.stdout
+
+    def text(self, *arguments: str, data: bytes = b"") -> str:
+        """The output of one command, without the newline at its end; bytes that are no UTF-8 as lone surrogates."""
+        return os.fsdecode(self.run(*arguments, data=data)[1].removesuffix(b"\n"))
+
+    def names(self, *arguments: str) -> list[str]:
+        """The output of a command that ends each name with NUL."""
+        return [os.fsdecode(name) for name in self.run(*arguments)[1].split(b"\0") if name]
+
+    def asks(self, *arguments: str) -> str | None:
+        """The output of a command, None when it fails."""
+        status, output = self.run(*arguments, statuses=range(256))
+        return os.fsdecode(output.removesuffix(b"\n")) if status == 0 else None
+
+    @property
+    def null(self) -> str:
+        """The object name that stands for none here."""
+        return "0" * (64 if self.asks("rev-parse", "--show-object-format") == "sha256" else 40)
+
+    def head(self) -> str | None:
+        """The commit that HEAD names; None on a branch without one."""
+        return self.asks("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+
+    def path(self, name: str) -> str:
+        """Where a file of the repository lies, for this work tree: `index`, `shellguard`, `MERGE_HEAD`."""
+        found = self.text("rev-parse", "--git-path", name)
+        return os.path.normpath(os.path.join(self.folder, found))
+
+
+def work_tree(folder: str) -> Git | None:
+    """git at the top of the work tree that the folder lies in; None outside of one, or without git."""
+    try:
+        top = Git(folder).asks("rev-parse", "--show-toplevel")
+    except GitError:
+        return None
+    return Git(top) if top else None

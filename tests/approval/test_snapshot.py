@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Snapshots of real repositories: everything is in them, everything comes back, and nobody notices."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from shellguard.approval import checkpoint, files, snapshot
+from shellguard.approval.git import Git, GitError, work_tree
+from shellguard.approval.snapshot import Snapshot, SnapshotError, take
+from shellguard.approval.store import Store
+from tests.approval.repos import Repo, everything_in_progress, files_below
+
+
+def taken(repo: Repo, name: str | None = "one") -> Snapshot:
+    git = work_tree(str(repo.top))
+    assert git is not None
+    return take(git, name)
+
+
+def wipe(repo: Repo) -> None:
+    """Loses the work: what `git reset --hard` and `git clean -fd` leave."""
+    for path in repo.files():
+        os.unlink(os.path.join(os.fsencode(repo.top), path))
+    repo.git("reset", "-q", "--hard", check=False)
+    repo.git("clean", "-fdq")
+
+
+def nothing_more(repo: Repo) -> None:
+    pass
+
+
+def detached(repo: Repo) -> None:
+    repo.git("checkout", "-q", "--detach")
+
+
+def locked_index(repo: Repo) -> None:
+    repo.write(".git/index.lock")
+
+
+def failing_hooks(repo: Repo) -> None:
+    for name in ("pre-commit", "reference-transaction", "post-index-change"):
+        repo.write(f".git/hooks/{name}", "#!/bin/sh\nexit 1\n", mode=0o755)
+
+
+def hostile_variables(repo: Repo) -> None:
+    os.environ.update(GIT_DIR="/nowhere", GIT_INDEX_FILE="/nowhere", GIT_WORK_TREE="/")
+
+
+def unseen_files(repo: Repo) -> None:
+    repo.write("quiet", "1\n")
+    repo.write("sparse", "1\n")
+    repo.git("add", "quiet", "sparse")
+    repo.git("commit", "-q", "-m", "y", "quiet", "sparse")
+    repo.git("update-index", "--assume-unchanged", "quiet")
+    repo.git("update-index", "--skip-worktree", "sparse")
+    repo.write("quiet", "2\n")
+    repo.write("sparse", "2\n")
+
+
+def merge_with_conflict(repo: Repo) -> None:
+    repo.git("stash", "-q", "-u", check=False)
+    repo.git("checkout", "-q", "-b", "other")
+    repo.write("a.txt", "other\n")
+    repo.commit("other")
+    repo.git("checkout", "-q", "main")
+    repo.write("a.txt", "main\n")
+    repo.commit("main")
+    repo.git("merge", "other", check=False)
+    repo.write("more.txt", "more\n")
+
+
+SITUATIONS = [
+    nothing_more,
+    detached,
+    locked_index,
+    failing_hooks,
+    hostile_variables,
+    unseen_files,
+    merge_with_conflict,
+]
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test sets in the environment goes away."""
+    for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE"):
+        monkeypatch.setenv(name, "x")
+        monkeypatch.delenv(name)
+
+
+@pytest.mark.usefixtures("environment")
+@pytest.mark.parametrize("situation", SITUATIONS, ids=lambda each: each.__name__)
+def test_everything_comes_back(situation: Callable[[Repo], None], tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "r")
+    everything_in_progress(repo)
+    situation(repo)
+    before = repo.files()
+    index = (repo.top / ".git/index").read_bytes()
+    saved = taken(repo)
+    assert repo.files() == before
+    assert (repo.top / ".git/index").read_bytes() == index
+    snapshot.restore_into(saved, str(tmp_path / "into"))
+    assert files_below(tmp_path / "into") == before
+    for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE"):
+        os.environ.pop(name, None)
+    (repo.top / ".git/index.lock").unlink(missing_ok=True)
+    (repo.top / ".git/hooks/reference-transaction").unlink(missing_ok=True)
+    wipe(repo)
+    repo.write("new", "a file where a folder was")
+    repo.write("link/now/a/folder", "x")
+    snapshot.restore_here(saved)
+    assert repo.files() == before
+    assert taken(repo, None).tree == saved.tree
+
+
+def test_the_status_is_as_before_and_nothing_can_be_committed(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "r")
+    everything_in_progress(repo)
+    before = repo.status
+    taken(repo)
+    assert repo.status == before
+    assert repo.git("ls-files", "-o") == repo.git("ls-files", "-o", "--exclude-standard")
+
+
+def test_what_only_the_index_has_is_kept(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "r")
+    everything_in_progress(repo)
+    saved = taken(repo)
+    assert saved.commit is not None
+    parents = repo.git("rev-parse", f"{saved.commit}^@").split("\n")
+    assert parents[0] == repo.head
+    assert repo.git("show", f"{parents[1]}:a.txt") == "two"
+    assert repo.git("show", f"{saved.commit}:a.txt") == "three"
+
+
+def test_it_outlives_a_collection(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "r")
+    everything_in_progress(repo)
+    before = repo.files()
+    saved = taken(repo)
+    wipe(repo)
+    repo.git("reflog", "expire", "--expire=now", "--all")
+    repo.git("gc", "-q", "--prune=now")
+    snapshot.restore_here(saved)
+    assert repo.files() == before
+
+
+def test_an_empty_repository(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "r", empty=True)
+    repo.write("first.txt", "1\n")
+    before = repo.files()
+    saved = taken(repo)
+    assert saved.head is None
+    wipe(repo)
+    snapshot.restore_here(saved)
+    assert repo.files() == before
+    assert snapshot.patch(saved).startswith(b"diff --git a/first.txt")
+
+
+def test_a_linked_work_tree_has_a_store_of_its_own(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "r")
+    repo.git("worktree", "add", "-q", "../w", "-b", "other")
+    linked = Repo.__new__(Repo)
+    linked.top = tmp_path / "w"
+    linked.write("a.txt", "linked\n")
+    everything = linked.files()
+    store = Store.of(str(linked.top))
+    assert store.folder == str(repo.top / ".git/worktrees/w/shellguard")
+    manifest = checkpoint.pre_approval_checkpoint(str(linked.top), signals=False)
+    wipe(linked)
+    checkpoint.restore(manifest)
+    assert linked.files() == everything
+    assert checkpoint.checkpoints(Store.of(str(repo.top))) == []
+
+
+# --- repositories inside ----------------------------------------------------------------------------------------------
+
+
+def with_submodule(tmp_path: Path) -> Repo:
+    Repo(tmp_path / "library").write("b.txt", "b\n")
+    repo = Repo(tmp_path / "r")
+    repo.git("submodule", "--quiet", "add", str(tmp_path / "library"), "sub")
+    repo.commit("submodule")
+    return repo
+
+
+def test_a_dirty_submodule_is_saved_too(tmp_path: Path) -> None:
+    repo = with_submodule(tmp_path)
+    repo.write("sub/a.txt", "dirty\n")
+    repo.write("sub/new.txt", "new\n")
+    before = repo.files()
+    saved = taken(repo)
+    assert [each.path for each in saved.nested] == ["sub"]
+    assert saved.not_saved == ()
+    repo.write("sub/a.txt", "lost\n")
+    os.unlink(repo.top / "sub/new.txt")
+    assert taken(repo, None).identity != saved.identity
+    snapshot.restore_here(saved)
+    assert repo.files() == before
+    assert taken(repo, None).identity == saved.identity
+    snapshot.restore_into(saved, str(tmp_path / "into"))
+    assert files_below(tmp_path / "into") == before
+    assert b"b/sub/new.txt" in snapshot.patch(saved)
+
+
+@pytest.mark.parametrize("empty", [False, True], ids=["with a commit", "without a commit"])
+def test_a_nested_repository_is_saved_too(tmp_path: Path, empty: bool) -> None:
+    repo = Repo(tmp_path / "r")
+    inner = Repo(repo.top / "inner", empty=empty)
+    inner.write("deep/x.txt", "x\n")
+    before = repo.files()
+    saved = taken(repo)
+    assert [each.path for each in saved.nested] == ["inner"]
+    os.unlink(repo.top / "inner/deep/x.txt")
+    snapshot.restore_here(saved)
+    assert repo.files() == before
+
+
+def test_a_repository_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "r")
+    inner = Repo(repo.top / "inner", empty=True)
+    inner.write(".git/config", "no configuration\n")
+    saved = taken(repo)
+    assert saved.not_saved == ("inner",)
+
+
+def test_ignored_files_are_named_and_left_alone(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "r")
+    repo.write(".gitignore", "*.log\nbuild/\n")
+    repo.write("x.log", "x")
+    repo.write("build/y", "y")
+    saved = taken(repo)
+    assert set(saved.ignored) == {"x.log", "build/"}
+    assert saved.ignored_count == 2
+    snapshot.restore_here(saved)
+    assert (repo.top / "build/y").read_text() == "y"
+
+
+def test_what_is_in_the_way_is_not_removed(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "r")
+    repo.write("data", "wanted\n")
+    saved = taken(repo)
+    os.unlink(repo.top / "data")
+    repo.write(".git/info/exclude", "data/\n")
+    repo.write("data/precious", "ignored")
+    with pytest.raises(SnapshotError, match="in the way"):
+        snapshot.restore_here(saved)
+    assert (repo.top / "data/precious").read_text() == "ignored"
+
+
+def test_what_git_cannot_add_is_read_from_its_message() -> None:
+    message = "error: open(\"bad\"): Permission denied\nerror: unable to index file 'bad'\nfatal: adding files failed"
+    assert snapshot._blamed(message) == ["bad", "bad"]
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_permission_is_named(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "r")
+    repo.write("secret", "x", mode=0)
+    assert taken(repo).not_saved == ("secret",)
+
+
+def test_a_change_in_the_same_moment_is_seen(tmp_path: Path) -> None:
+    """The copy of the index keeps the time of the real one, by which git knows which files to look at again."""
+    repo = Repo(tmp_path / "r")
+    for round_ in range(20):
+        repo.write("racy", f"{round_:04}\n")
+        repo.git("add", "racy")
+        repo.write("racy", f"{round_ + 5000:04}\n")
+        saved = taken(repo, None)
+        assert repo.git("show", f"{saved.tree}:racy") == f"{round_ + 5000:04}"
+
+
+# --- patches ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_patch_makes_the_same_tree(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "r")
+    everything_in_progress(repo)
+    saved = taken(repo)
+    (tmp_path / "work.patch").write_bytes(snapshot.patch(saved))
+    repo.git("worktree", "add", "-q", "--detach", "../clean")
+    clean = Repo.__new__(Repo)
+    clean.top = tmp_path / "clean"
+    clean.git("apply", "--index", "--binary", "../work.patch")
+    assert clean.git("write-tree") == saved.tree
+
+
+# --- outside of git ---------------------------------------------------------------------------------------------------
+
+
+def test_outside_of_git_a_tar_holds_what_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHELLGUARD_HOME", str(tmp_path / "home"))
+    top = tmp_path / "plain"
+    top.mkdir()
+    (top / "a").write_bytes(b"\xff\x00")
+    (top / "sub").mkdir()
+    (top / "sub/big").write_bytes(b"x" * 100_000)
+    os.symlink("a", top / "link")
+    first = checkpoint.pre_approval_checkpoint(str(top), signals=False)
+    (top / "a").write_bytes(b"two")
+    (top / os.fsdecode(b"caf\xe9")).write_bytes(b"x")
+    (top / "run").write_bytes(b"#!/bin/sh\n")
+    (top / "run").chmod(0o755)
+    second = checkpoint.pre_approval_checkpoint(str(top), signals=False)
+    assert first.files is not None
+    assert second.files is not None
+    assert os.path.getsize(second.files.archive) < 100_000
+    assert second.files.archive.startswith(str(tmp_path / "home/state/checkpoints/"))
+    before = files_below(top)
+    checkpoint.restore(second, str(tmp_path / "into"))
+    assert files_below(tmp_path / "into") == before
+    assert files.tree_now(str(tmp_path / "into")) == second.tree
+    (top / "a").unlink()
+    (top / "later").write_text("x")
+    checkpoint.restore(second)
+    assert files_below(top) == before
+    checkpoint.restore(first)
+    assert (top / "a").read_bytes() == b"\xff\x00"
+    assert not (top / "run").exists()
+
+
+def test_outside_of_git_what_is_no_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHELLGUARD_HOME", str(tmp_path / "home"))
+    top = tmp_path / "plain"
+    top.mkdir()
+    os.mkfifo(top / "pipe")
+    assert checkpoint.pre_approval_checkpoint(str(top), signals=False).not_saved == ("pipe",)
+
+
+# --- full disks, read-only folders ------------------------------------------------------------------------------------
+
+
+def test_objects_go_elsewhere_when_the_repository_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHELLGUARD_HOME", str(tmp_path / "home"))
+    repo = Repo(tmp_path / "r")
+    everything_in_progress(repo)
+    before = repo.files()
+    (repo.top / ".git/shellguard").write_text("a file where the folder should be")
+    real = Git.text
+
+    def full(self: Git, *arguments: str, data: bytes = b"") -> str:
+        if arguments[0] == "write-tree" and "GIT_OBJECT_DIRECTORY" not in self.extra:
+            raise GitError(arguments, 128, "No space left on device")
+        return real(self, *arguments, data=data)
+
+    monkeypatch.setattr(Git, "text", full)
+    manifest = checkpoint.pre_approval_checkpoint(str(repo.top), signals=False)
+    assert manifest.snapshot is not None
+    assert manifest.snapshot.store is not None
+    assert manifest.snapshot.ref is None
+    wipe(repo)
+    found = checkpoint.checkpoint_named(Store.of(str(repo.top)), None)
+    checkpoint.restore(found)
+    assert repo.files() == before
+    checkpoint.restore(found, str(tmp_path / "into"))
+    assert files_below(tmp_path / "into") == before
+
+
+def test_git_that_is_missing_is_no_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert work_tree(str(tmp_path)) is None
