@@ -23,6 +23,20 @@ packages=(
   toybox
   yq
   perl # scripts in words: what they really do
+  strace # commands that run commands: what reaches the one inside
+  ltrace
+  hyperfine
+  faketime
+  expect
+  fd-find
+  runit
+  eatmydata
+  fakeroot
+  dbus
+  valgrind
+  rlwrap
+  direnv
+  time
   ruby
   nodejs
   php-cli
