@@ -60,6 +60,9 @@ packages=(
   xxd
   zip
 )
+if [[ ${SHELLGUARD_SERVERS:-} ]]; then # large, and used by tests/analysis/test_sql.py alone
+  packages+=(mariadb-client mariadb-server postgresql util-linux)
+fi
 
 missing=()
 for package in "${packages[@]}"; do

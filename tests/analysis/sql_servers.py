@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import pwd
 import shutil
 import subprocess
 import tempfile
@@ -154,6 +153,8 @@ class _Server:
         self.folder = Path(tempfile.mkdtemp(prefix=f"shellguard-{name}-"))
         self.prefix: list[str] = []
         if os.geteuid() == 0:  # neither server runs as root
+            import pwd  # not on Windows
+
             account = pwd.getpwnam(user)
             os.chown(self.folder, account.pw_uid, account.pw_gid)
             self.prefix = ["setpriv", f"--reuid={user}", f"--regid={account.pw_gid}", "--clear-groups"]
@@ -178,6 +179,9 @@ class _Server:
 
 
 def _user(name: str) -> bool:
+    """Whether a server can be started as this user, or as the one that runs the tests."""
+    import pwd
+
     try:
         pwd.getpwnam(name)
     except KeyError:
