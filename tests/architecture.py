@@ -45,7 +45,7 @@ ORDER: dict[str, tuple[str, ...]] = {
     "transcripts": BASE,
     "agents": (*ENGINE, "guard"),
     "adapters": (*ENGINE, "guard"),
-    "replay": (*ENGINE, "guard", "transcripts"),
+    "replay": (*ENGINE, "guard", "transcripts", "redact", "places"),
     "approval": (*ENGINE, "places"),
     "workers": (*ENGINE, "places", *OUTSIDE),
     "cli": (*ENGINE, "places", "advice", "redact", "__init__", *OUTSIDE, "workers"),

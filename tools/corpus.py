@@ -218,7 +218,7 @@ def main(arguments: list[str] | None = None) -> int:
     if folder is None:
         print("no corpora: give --corpora DIR or set SHELLGUARD_CORPORA", file=sys.stderr)
         return 2
-    rows = [row for path in sorted(FOLDER.glob("*.jsonl")) for row in read_rows(path)]
+    rows = [row for path in sorted(FOLDER.glob("*-commands.jsonl")) for row in read_rows(path)]
     wanted = set(args.show or ())
     if unknown := wanted - {row.id for row in rows}:
         print(f"no such row: {', '.join(sorted(unknown))}", file=sys.stderr)

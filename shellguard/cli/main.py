@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 COMMANDS = {
     "approve": "shellguard.cli.approve",
     "completion": "shellguard.cli.completion",
+    "corpus": "shellguard.cli.corpus",
     "explain": "shellguard.cli.explain",
     "guard": "shellguard.cli.guard",
     "lint": "shellguard.cli.lint",
     "man": "shellguard.cli.man",
     "parse": "shellguard.cli.parse",
+    "replay": "shellguard.cli.replay",
     "report": "shellguard.cli.report",
     "rule": "shellguard.cli.rule",
     "rules": "shellguard.cli.rules",

@@ -27,7 +27,7 @@ from shellguard.transcripts import (
     trae,
 )
 from shellguard.transcripts.databases import MAGIC, opened_database
-from shellguard.transcripts.files import MAX_LINE, SAMPLE, Source, UnreadableError, read_document
+from shellguard.transcripts.files import MAX_LINE, SAMPLE, BombError, Source, UnreadableError, read_document
 from shellguard.transcripts.model import Call, Problem
 
 Reader = Callable[[Source], Iterator[Call | Problem]]
@@ -184,9 +184,12 @@ def calls_of(source: Source) -> Iterator[Call | Problem]:
     try:
         found = reader_of(source)
         if found is None:
-            yield source.problem("no transcript of a known format")
+            if source.named:
+                yield source.problem("no transcript of a known format")
             return
         yield from found[1](source)
+    except BombError as error:
+        yield Problem(source.path, None, str(error), voids=True)
     except UnreadableError as error:
         yield source.problem(str(error))
     except OSError as error:

@@ -46,7 +46,7 @@ def _in_folder(folder: str) -> Iterator[Source]:
         folders[:] = sorted(name for name in folders if name not in _SKIPPED_FOLDERS)
         if "part" in folders and "message" in folders:
             # OpenCode's older layout: a call is spread over the files of two folders.
-            yield Source(root, tuple(_every_json(root, ("message", "part"))))
+            yield Source(root, tuple(_every_json(root, ("message", "part"))), named=False)
             folders[:] = [
                 name for name in folders if name not in {"message", "part", "session", "project", "todo"}
             ]
@@ -57,7 +57,7 @@ def _in_folder(folder: str) -> Iterator[Source]:
             continue
         for name in sorted(files):
             if _is_candidate(name):
-                yield Source(os.path.join(root, name))
+                yield Source(os.path.join(root, name), named=False)
 
 
 def _every_json(root: str, folders: tuple[str, ...]) -> Iterator[str]:

@@ -46,13 +46,14 @@ class BombError(UnreadableError):
 class Source:
     """A transcript: one file, or a folder of them that belong together.
 
-    `path` names it in what is said of it. `files` are its parts in order. A damaged line is a `Problem` of `problem`.
+    `path` names it in what is said of it. `files` are its parts in order. `named` is whether a person named it: in a
+    folder a file that is no transcript is nothing to speak of.
     """
 
-    __slots__ = ("_document", "files", "path")
+    __slots__ = ("_document", "files", "named", "path")
 
-    def __init__(self, path: str, files: tuple[str, ...] | None = None) -> None:
-        self.path = path
+    def __init__(self, path: str, files: tuple[str, ...] | None = None, *, named: bool = True) -> None:
+        self.path, self.named = path, named
         self.files = (path,) if files is None else files
         self._document: Any = None
 

@@ -55,11 +55,15 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that could not be read: the file, the line (from 1; None where there are no lines), and why."""
+    """Something that could not be read: the file, the line (from 1; None where there are no lines), and why.
+
+    `voids` says that nothing of the file counts, what was read of it before included.
+    """
 
     path: str
     line: int | None
     message: str
+    voids: bool = False
 
     def __str__(self) -> str:
         return (

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where units are replayed: in this process, in a pool of processes, or by Dask. All give the same bytes."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from io import BytesIO
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from shellguard.replay.options import Options
+from shellguard.replay.units import Unit, Worker
+from shellguard.replay.workplace import finish, private
+
+Tick = Callable[[int, int], None]
+"""Told how many calls, and how many units, are done since it was told last."""
+
+_worker: Worker | None = None
+
+
+class EngineError(Exception):
+    """An engine that cannot be used: a package is missing, or nobody answers at the address."""
+
+
+def here(units: Sequence[Unit], options: Options, folder: Path, tick: Tick) -> None:
+    """Replays the units one after the other in this process."""
+    worker = Worker(options)
+    for unit in units:
+        replay_into(worker, unit, folder, lambda calls: tick(calls, 0))
+        tick(0, 1)
+
+
+def pool(units: Sequence[Unit], options: Options, folder: Path, tick: Tick, jobs: int) -> None:
+    """Replays the units in so many processes."""
+    with ProcessPoolExecutor(
+        jobs, mp_context=get_context("spawn"), initializer=_begin, initargs=(options, os.getpid())
+    ) as executor:
+        pending: set[Future[int]] = set()
+        try:
+            for unit in units:
+                # Few units wait: a plan of a million units is no million futures.
+                if len(pending) >= 3 * jobs:
+                    pending = _collected(pending, tick)
+                pending.add(executor.submit(_replay, unit, str(folder)))
+            while pending:
+                pending = _collected(pending, tick)
+        except BaseException:
+            executor.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _collected(pending: set[Future[int]], tick: Tick) -> set[Future[int]]:
+    done, rest = wait(pending, return_when=FIRST_COMPLETED)
+    for future in done:
+        tick(future.result(), 1)
+    return rest
+
+
+def _begin(options: Options, parent: int) -> None:
+    global _worker  # noqa: PLW0603 - a process of a pool has one set of options
+    _worker = Worker(options)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    """Ends this process when the one that started it is gone: a killed run leaves nobody behind."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
+
+
+def _replay(unit: Unit, folder: str) -> int:
+    assert _worker is not None
+    return replay_into(_worker, unit, Path(folder), None)
+
+
+def replay_into(worker: Worker, unit: Unit, folder: Path, tick: Callable[[int], None] | None) -> int:
+    """Replays a unit and tells how many calls it has. Rows and summary get their names when they are whole."""
+    part = folder / f"unit-{unit.number}.{os.getpid()}.part"
+    if worker.options.rows:
+        with private(part) as out:
+            summary = worker.replay(unit, out, tick)
+        finish(folder / f"unit-{unit.number}.rows", part)
+    else:
+        summary = worker.replay(unit, None, tick)
+    with private(part) as out:
+        out.write(json.dumps(summary.as_state()).encode("ascii"))
+    finish(folder / f"unit-{unit.number}.json", part)
+    return summary.calls
+
+
+# --- Dask ------------------------------------------------------------------------------------------------------
+
+
+def dask(
+    units: Sequence[Unit], options: Options, folder: Path, tick: Tick, scheduler: str | None, jobs: int
+) -> None:
+    """Replays the units with the scheduler at an address, or with a cluster of this machine without one.
+
+    Workers read the files by the paths that stand in the units; results come back over the network.
+    """
+    try:
+        from distributed import Client, LocalCluster, as_completed
+    except ImportError:
+        raise EngineError("Dask: install shellguard-engine[corpora] to use it") from None
+    cluster = None
+    if scheduler is None:
+        cluster = LocalCluster(n_workers=jobs, threads_per_worker=1, dashboard_address=None, processes=True)
+    try:
+        client = Client(scheduler if cluster is None else cluster, timeout="20s", set_as_default=False)
+    except OSError as error:
+        raise EngineError(f"no Dask scheduler answers at {scheduler}: {error}") from None
+    try:
+        waiting: Iterator[Unit] = iter(units)
+        completed = as_completed(with_results=True)
+        for unit in islice(waiting, 3 * max(1, len(client.scheduler_info()["workers"]))):
+            completed.add(client.submit(_remote, unit, options, pure=False, retries=2))
+        for future, (number, rows, summary) in completed:
+            future.release()
+            _write(folder, number, rows, summary)
+            tick(summary["calls"], 1)
+            following = next(waiting, None)
+            if following is not None:
+                completed.add(client.submit(_remote, following, options, pure=False, retries=2))
+    finally:
+        client.close()
+        if cluster is not None:
+            cluster.close()
+
+
+def _write(folder: Path, number: int, rows: bytes | None, summary: dict[str, Any]) -> None:
+    part = folder / f"unit-{number}.{os.getpid()}.part"
+    if rows is not None:
+        with private(part) as out:
+            out.write(rows)
+        finish(folder / f"unit-{number}.rows", part)
+    with private(part) as out:
+        out.write(json.dumps(summary).encode("ascii"))
+    finish(folder / f"unit-{number}.json", part)
+
+
+_workers: dict[str, Worker] = {}
+
+
+def _remote(unit: Unit, options: Options) -> tuple[int, bytes | None, dict[str, Any]]:
+    """A unit on a worker of Dask: its number, its rows, its summary."""
+    key = repr(options)
+    worker = _workers.get(key)
+    if worker is None:
+        worker = _workers[key] = Worker(options)
+    out = BytesIO() if options.rows else None
+    summary = worker.replay(unit, out)
+    return unit.number, None if out is None else out.getvalue(), summary.as_state()
+
+
+def default_jobs() -> int:
+    """How many processes may be used: as many as there are processors for this one."""
+    affinity: Callable[[int], set[int]] | None = getattr(os, "sched_getaffinity", None)
+    return os.cpu_count() or 1 if affinity is None else max(1, len(affinity(0)))
