@@ -63,6 +63,7 @@ _VAIN = (
         "429",
     ),
 )
+_NOT_VAIN = ("no error", "0 error", "without error", "no failure", "0 failure", "no exception", "error-free")
 _ERROR_SIGNS = (
     *("error", "fatal", "denied", "cannot", "can't", "could not", "unable", "no such", "not found", "failed"),
     *(
@@ -245,6 +246,8 @@ def _came_to_nothing(normal: str, exit_code: int | None, *, shell: bool, reads: 
     if len(normal) > SHORT or (shell and exit_code == 0):
         return False
     low = normal.lower()
+    for phrase in _NOT_VAIN:
+        low = low.replace(phrase, "")
     return any(word in low for word in _VAIN)
 
 

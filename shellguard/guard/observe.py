@@ -127,7 +127,7 @@ def _event_of(call: ToolCall, config: GuardConfig, kind: str, at: float) -> tupl
         tool=named(tool),
         name=call.tool,
         near=named(f"{tool}\n{near}") if near != spelled else 0,
-        head=named(f"{tool}\n{command.head if command is not None else ''}"),
+        head=named(f"{tool}\n{command.head if command is not None else book.action_of(tool, call.args)}"),
         call_class=call_class,
         call_id=named(call.call_id) if call.call_id else 0,
         group=named(call.group) if call.group else 0,

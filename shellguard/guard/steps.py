@@ -139,7 +139,10 @@ def _only_waits(entries: tuple[Entry, ...]) -> bool:
 
 
 def _full_failures(state: State, event: Event, config: GuardConfig) -> Found | None:
-    """The program has come to nothing again and again; any other call that succeeds opens the way for one more."""
+    """The program has failed again and again in the same way.
+
+    Another call that succeeds opens the way for one more; where it was to change something, a look does not.
+    """
     limit = config.hard_stop_after_same_failure
     if not limit or event.call_class == WAIT or not event.head:
         return None
@@ -148,7 +151,8 @@ def _full_failures(state: State, event: Event, config: GuardConfig) -> Found | N
         return None
     newest = state.entries[0]
     if newest is not prior and not newest.failed and not newest.vain:
-        return None
+        if prior.call_class == READ or newest.call_class not in (READ, WAIT):
+            return None
     return BLOCK, "same_failure_block", prior.head_same, 0
 
 

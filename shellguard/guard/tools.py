@@ -255,20 +255,23 @@ class ToolBook:
         """Whether a tool (lower case) stands in the list of that kind."""
         return tool in self._lists[kind]
 
+    def action_of(self, tool: str, args: Mapping[str, Any]) -> str:
+        """What a tool (lower case) of several actions is asked to do; empty for any other."""
+        argument = self._actions.get(tool)
+        action = args.get(argument) if argument is not None else None
+        return action.lower() if isinstance(action, str) else ""
+
     def class_of(self, tool: str, args: Mapping[str, Any]) -> str:
         """The class of a call of a tool that runs no command."""
         snake = snake_case(tool)
         tool = tool.lower()
         if tool in SENDING:
             return WRITE if any(args.get(name) for name in INPUTS) else WAIT
-        argument = self._actions.get(tool)
-        if argument is not None:
-            action = args.get(argument)
-            if isinstance(action, str):
-                verb = action.lower()
-                if verb in WAITING_ACTIONS:
-                    return WAIT
-                return READ if verb in READING_ACTIONS else WRITE
+        action = self.action_of(tool, args)
+        if action:
+            if action in WAITING_ACTIONS:
+                return WAIT
+            return READ if action in READING_ACTIONS else WRITE
         for kind, found in (("write", WRITE), ("wait", WAIT), ("read", READ)):
             if self.has(kind, tool) or self.has(kind, snake):
                 return found

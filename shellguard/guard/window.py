@@ -29,9 +29,9 @@ class Entry:
     `epoch` numbers the progress made up to and including it: two entries with one epoch have no progress between them.
     `run` counts equal results of the call, `since` is when the first of them came; `fails` counts its failures,
     `tool_fails` those of the tool (`tool_same` of them said what another had said), `head_run` calls of the
-    program that came to nothing in the same way (`head_same` word by word; `head_varied` tells that their arguments
-    differ), `near_run` calls that differ in numbers only, `calls` how often it was called, and `streak` how often it
-    came in a row.
+    program that came to nothing in the same way (`head_same` of them failed in the same words; `head_varied` tells that
+    their arguments differ), `near_run` calls that differ in numbers only, `calls` how often it was called, and `streak`
+    how often it came in a row.
     """
 
     __slots__ = (
@@ -336,7 +336,8 @@ def _count_head(entry: Entry, prior: Entry | None, state: State) -> None:
     ):
         return
     entry.head_run = prior.head_run + 1
-    entry.head_same = prior.head_same + 1 if prior.digest == entry.digest else 1
+    if entry.failed and prior.digest == entry.digest:
+        entry.head_same = prior.head_same + 1
     entry.head_varied = prior.head_varied or prior.key != entry.key
 
 

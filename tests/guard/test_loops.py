@@ -42,7 +42,7 @@ LOOPS: dict[str, tuple[Steps, int, int]] = {
     "L04 an edit that never matches": (
         lambda: [Call("edit", {"file": "f", "line": n}, "no match") for n in range(20)],
         5,
-        11,
+        0,  # nothing failed: one that looks through many things may find nothing in any
     ),
     "L04 an edit that fails": (
         lambda: [Call("edit", {"file": "f", "line": n}, "no match", True) for n in range(20)],
@@ -62,12 +62,12 @@ LOOPS: dict[str, tuple[Steps, int, int]] = {
             for n in range(12)
         ],
         5,
-        11,
+        0,  # nothing failed: one that looks through many things may find nothing in any
     ),
     "L06 the same search with grep": (
         lambda: [sh(f"grep -rn '{'a' * n}|b' src", "", 1) for n in range(1, 13)],
         5,
-        11,
+        0,  # nothing failed: one that looks through many things may find nothing in any
     ),
     "L07 other options, the same refusal": (
         lambda: [
@@ -139,7 +139,7 @@ LOOPS: dict[str, tuple[Steps, int, int]] = {
     "L19 other pages, one refusal": (
         lambda: [Call("fetch", {"url": f"https://example.org/?{'n' * n}"}, "blocked") for n in range(1, 13)],
         5,
-        11,
+        0,  # nothing failed: one that looks through many things may find nothing in any
     ),
     "L19 an image that differs by pixels": (
         lambda: [Call("screenshot", {}, [{"type": "image", "data": f"iVBOR{n}"}]) for n in range(10)],
@@ -287,6 +287,22 @@ LOOPS: dict[str, tuple[Steps, int, int]] = {
         7,
         11,
     ),
+    "edits that never match, each looked at": (
+        lambda: [
+            call
+            for n in range(12)
+            for call in (
+                Call(
+                    "str_replace_editor",
+                    {"command": "str_replace", "path": "f", "old": "a" * n},
+                    "Error: no match",
+                ),
+                Call("str_replace_editor", {"command": "view", "path": "f", "from": n}, f"text {'b' * n}"),
+            )
+        ],
+        9,
+        21,
+    ),
     "a round robin of ten": (lambda: [read(f"part {'abcdefghij'[n % 10]}") for n in range(60)], 21, 51),
     "a substitution that changes nothing": (lambda: [sh("sed -i s/x/x/ f")] * 14, 4, 13),
     "a search in four spellings": (
@@ -334,6 +350,12 @@ USEFUL: dict[str, Steps] = {
     "F05 with a command": lambda: [sh("cat out.log", "abcdefghij"[n % 10] * 20 * (n + 1)) for n in range(50)],
     "F06 three files, one answer": lambda: [Call("attach", {"file": name}, "True") for name in "abc"],
     "F06 many files, one answer": lambda: [Call("attach", {"file": f"f{n}"}, "True") for n in range(30)],
+    "F06 many files, nothing found in any": lambda: [
+        Call("scan", {"file": f"f{n}"}, "No matches. Nothing to report.") for n in range(30)
+    ],
+    "F06 many files, no errors": lambda: [
+        sh(f"ruff check {'a' * n}.py", "no errors found") for n in range(1, 30)
+    ],
     "F07 search, move, edit": lambda: [
         call
         for n in range(15)
