@@ -103,6 +103,8 @@ def test_outcomes(command: str, parts: dict[str, Any], outcome: str) -> None:
         ("https://ec2.amazonaws.com/", {"body": "Action=TerminateInstances"}, True),
         ("https://logs.amazonaws.com/", {"target": "Logs_20140328.GetLogEvents"}, False),
         ("https://logs.amazonaws.com/", {"target": "Logs_20140328.DeleteLogGroup"}, True),
+        ("https://logging.googleapis.com/v2/entries:list?alt=json", {}, False),
+        ("https://logging.googleapis.com/v2/entries:write?alt=json", {}, True),
         ("http://127.0.0.1:8001/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {}, False),
     ],
 )

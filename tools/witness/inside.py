@@ -25,6 +25,10 @@ from tools.witness.places import HOME, class_of
 
 GRACE_S = 0.3
 """How long processes that the command left behind may still finish."""
+QUIET_S = 0.7
+"""After this long without output a key is pressed on a terminal: the command waits for one."""
+QUIET_BEFORE_S = 3.0
+"""The same before the first output, while a program may still be starting."""
 MAX_FILE_BYTES = 64 << 20
 MAX_PROCESSES = 400
 MAX_EFFECTS = 500
@@ -205,9 +209,11 @@ def _take_terminal(streams: dict[str, int]) -> dict[str, int]:
 
 
 def _copy_terminal(leader: int, output: int, keys: list[bytes]) -> None:
+    quiet = QUIET_BEFORE_S
     while True:
-        ready, _, _ = select.select([leader], [], [], 0.7)
+        ready, _, _ = select.select([leader], [], [], quiet)
         if ready:
+            quiet = QUIET_S
             try:
                 data = os.read(leader, 65536)
             except OSError as problem:

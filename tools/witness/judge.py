@@ -280,6 +280,8 @@ def _is_query(entry: dict[str, str]) -> bool:
         return "mutation" not in body
     if "selfsubject" in address:
         return True
+    if ".googleapis.com/" in address:
+        return bool(re.search(r":(list|get|search|query|lookup|fetch|read|batchGet|test)\w*(\?|$)", address))
     if "amazonaws.com" in address:
         return bool(_READING_ACTION.search(body) or _READING_ACTION.search(entry.get("target", "")))
     return "info/refs" in address or address.endswith(("/wait", "/git-upload-pack"))

@@ -380,6 +380,8 @@ def respond(method: str, host: str, path: str, body: bytes, accept: str = "") ->
         host.endswith((":2375", "docker", "localhost")) and re.match(r"^/(v1\.\d+/|_ping)", plain)
     ):
         return _docker(plain)
+    if name.endswith("googleapis.com"):
+        return _json({"items": {} if "/aggregated/" in plain else [], "name": "x"} if method == "GET" else {})
     if name.endswith("amazonaws.com"):
         if b"Action=" in body or "xml" in accept:
             return 200, "text/xml", b'<?xml version="1.0"?><Response><Result/></Response>'

@@ -78,7 +78,8 @@ _HOME: dict[str, str] = {
     ".ssh/known_hosts": "",
     ".docker/config.json": "{}\n",
     ".config/gcloud/active_config": "default",
-    ".config/gcloud/configurations/config_default": "[core]\nproject = p\naccount = user@example.org\n",
+    ".config/gcloud/configurations/config_default": "[core]\nproject = p\naccount = user@example.org\ncustom_ca_certs_file = /etc/ssl/certs/ca-certificates.crt\n"
+    "[auth]\ndisable_credentials = true\n[compute]\nzone = z\nregion = r\n[run]\nregion = r\n[functions]\nregion = r\n",
     ".config/gcloud/config_sentinel": "",
     ".local/share/x": "",
     ".local/state/x": "",
