@@ -43,6 +43,7 @@ ENVIRONMENT = {
     "f": "f.txt",
     "file": "f.txt",
     "dir": "src",
+    "path": "f.txt",
     "n": "1",
     "pid": "1",
     "dev": "lo",

@@ -15,6 +15,7 @@ from functools import cache
 from shellguard import Verdict, classify
 from shellguard.effects import Effect
 from shellguard.rules.library import entries
+from shellguard.rules.model import CommandRule
 from shellguard.rules.shelf import Shelf
 from tools.witness.client import Report
 from tools.witness.places import HOME
@@ -140,7 +141,23 @@ def exercised(report: Report, declared: Declared) -> bool:
     complained = bool(_MISSING.search(report.stderr))
     if report.exit_code == 0:
         return not complained
-    return not report.stderr.strip() and (report.exit_code == 1 or bool(report.stdout))
+    if _prints_usage(report):
+        return True
+    return not report.stderr.strip() and (report.exit_code in (1, 123) or bool(report.stdout))
+
+
+def _prints_usage(report: Report) -> bool:
+    """Whether the text names a command, or a group of subcommands, and nothing else, and its usage came back."""
+    words = report.command.split("#")[0].split()
+    rule = Shelf.default().get(words[0]) if words else None
+    if not isinstance(rule, CommandRule) or "usage" not in (report.stdout + report.stderr).lower():
+        return False
+    spec = rule.spec
+    for word in words[1:]:
+        if word not in spec.subcommands:
+            return False
+        spec = spec.subcommands[word]
+    return True
 
 
 def markers_of(report: Report) -> list[str]:
@@ -192,9 +209,16 @@ def foreign_programs(report: Report, helpers: frozenset[str]) -> list[str]:
 def _undeclared(report: Report, declared: Declared) -> list[str]:
     reasons: dict[str, None] = {}
     hindered = {entry["by"] for entry in report.attempts if _hinders(entry)}
+    theirs = {entry["path"] for entry in report.attempts if entry["by"] in hindered}
+    theirs -= {entry["path"] for entry in report.attempts if entry["by"] not in hindered}
     for entry in (*report.attempts, *report.effects):
         place, path, kind = entry["class"], entry["path"], entry["kind"]
-        if place in declared.touches or place in ("refused", "log") or entry.get("by") in hindered:
+        if (
+            place in declared.touches
+            or place in ("refused", "log")
+            or path in theirs
+            or entry.get("by") in hindered
+        ):
             continue
         if path.startswith("/tmp/sh-thd") and entry.get("by") in ("bash", "dash", "sh", None):
             continue  # a long here-document of the shell itself

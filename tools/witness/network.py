@@ -276,7 +276,7 @@ def _http(log: _Log, scheme: str) -> type[BaseHTTPRequestHandler]:
             for name, value in (
                 ("Api-Version", "1.43"),
                 ("OSType", "linux"),
-                ("X-OAuth-Scopes", "repo"),
+                ("X-OAuth-Scopes", "repo, read:org, gist, workflow"),
                 ("Docker-Distribution-Api-Version", "registry/2.0"),
             ):
                 self.send_header(name, value)
@@ -383,7 +383,7 @@ def respond(method: str, host: str, path: str, body: bytes, accept: str = "") ->
     if name.endswith("googleapis.com"):
         return _json({"items": {} if "/aggregated/" in plain else [], "name": "x"} if method == "GET" else {})
     if name.endswith("amazonaws.com"):
-        if b"Action=" in body or "xml" in accept:
+        if b"Action=" in body or "xml" in accept or ".s3." in f".{name}":
             return 200, "text/xml", b'<?xml version="1.0"?><Response><Result/></Response>'
         return _json({})
     if ":8200" in host:
@@ -397,13 +397,25 @@ def respond(method: str, host: str, path: str, body: bytes, accept: str = "") ->
                 "policies": ["x"],
             }
         )
-    if "json" in accept or plain.endswith(".json") or "/api" in plain or "registry" in host or "pypi" in host:
+    if (
+        "json" in accept
+        or plain.endswith(("/health", ".json"))
+        or "/api" in plain
+        or "registry" in host
+        or "pypi" in host
+    ):
         return _json(
             {
                 "name": "x",
                 "version": "1.0.0",
                 "dist-tags": {"latest": "1.0.0"},
-                "versions": {"1.0.0": {"name": "x", "version": "1.0.0"}},
+                "versions": {
+                    "1.0.0": {
+                        "name": "x",
+                        "version": "1.0.0",
+                        "dist": {"tarball": "http://x/x.tgz", "shasum": "0" * 40},
+                    }
+                },
                 "objects": [],
                 "results": [],
                 "items": [],
@@ -454,6 +466,7 @@ def _github(path: str) -> Any:
 def _graphql(body: bytes) -> Any:
     empty = {"nodes": [], "totalCount": 0, "edges": [], "pageInfo": {"hasNextPage": False, "endCursor": ""}}
     item = _ISSUE | {
+        "id": "I",
         "__typename": "PullRequest" if b"pullRequest" in body else "Issue",
         "comments": empty,
         "reviews": empty,

@@ -159,7 +159,8 @@ def _note_exec(call: Call, pid: int, args: list[int], seen: Seen) -> None:
 
 def _note_network(kind: str, pid: int, args: list[int], seen: Seen) -> None:
     if kind == "listen":
-        seen.net[kind, "a socket"] = None  # which one was seen when it was bound
+        if not _is_local_socket(pid, args[0]):
+            seen.net[kind, "a socket"] = None  # which one was seen when it was bound
         return
     if kind in ("connect", "bind"):
         raw = _memory(pid, args[1], min(args[2], 128))
@@ -188,6 +189,13 @@ def _note_network(kind: str, pid: int, args: list[int], seen: Seen) -> None:
         return
     if len(seen.net) < MAX_REPORTED:
         seen.net[kind, address] = None
+
+
+def _is_local_socket(pid: int, number: int) -> bool:
+    """Whether a descriptor is a socket of the file system, or of no place: two halves of a tool that talk."""
+    inode = _descriptor(pid, number).removeprefix("socket:[").removesuffix("]")
+    with open(f"/proc/{pid}/net/unix", encoding="utf-8", errors="replace") as stream:
+        return any(line.split()[6] == inode for line in stream if len(line.split()) > 6)
 
 
 def _address(raw: bytes) -> str | None:
@@ -274,39 +282,28 @@ def _inner_pid(pid: int, field_name: str = "NSpid") -> int:
 
 
 def _is_own(pid: int, target: int, root: int) -> bool:
-    """Whether a signal goes to the sender itself, a process that it started, or a group of its own.
+    """Whether a signal goes to a process, or a group, that the command itself started.
 
-    `target` is as the sender says it: 0 is its group, below zero another group, -1 everybody.
+    `target` is as the sender says it: 0 is its group, below zero another group, -1 everybody. Whatever lives in a
+    sandbox was started by the command, but for the first process. A number that nobody has is a stranger's.
     """
     if target == 0:
         return True
     if target in (-1, 1):
         return False
-    wanted = abs(target)
-    family = [pid, *descendants(pid)]
-    if any(_inner_pid(each) == wanted or _inner_pid(each, "NSpgid") == wanted for each in family):
+    wanted, number = abs(target), "NSpgid" if target < 0 else "NSpid"
+    family = [pid, *descendants(root)]
+    if any(_inner_pid(each, number) == wanted for each in family):
         return True
-    if any(_inner_pid(each) == wanted for each in _kin(pid)):
-        return True
-    threads = os.listdir(f"/proc/{pid}/task")
-    return any(_inner_pid(int(thread)) == wanted for thread in threads) or _inner_pid(pid, "NStgid") == wanted
+    threads = [int(thread) for each in family for thread in _threads(each)]
+    return target > 0 and any(_inner_pid(thread) == wanted for thread in threads)
 
 
-def _kin(pid: int) -> list[int]:
-    """The other processes of the same tool: those above one that run its program, and those below them that do."""
-    found: list[int] = []
+def _threads(pid: int) -> list[str]:
     try:
-        program = os.readlink(f"/proc/{pid}/exe")
-        while os.readlink(f"/proc/{pid}/exe") == program:
-            found.append(pid)
-            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stream:
-                pid = int(stream.read().rpartition(")")[2].split()[1])
-        for each in descendants(found[-1]):
-            if os.readlink(f"/proc/{each}/exe") == program:
-                found.append(each)
+        return os.listdir(f"/proc/{pid}/task")
     except OSError:
-        return found
-    return found
+        return []
 
 
 def descendants(pid: int) -> list[int]:

@@ -100,6 +100,8 @@ def _place(text: str) -> str | None:
         path = f"{WORK}/{text}"
     else:
         return None
+    if "..." in path or text.startswith("-"):
+        return None
     path = os.path.normpath(path)
     for alias in ALIASES:
         if path.startswith(f"{alias}/"):

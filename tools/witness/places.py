@@ -6,7 +6,18 @@ from __future__ import annotations
 HOME = "/home/user"
 WORK = f"{HOME}/work"
 TEMPORARY = ("/tmp/", "/var/tmp/", "/dev/shm/", "/run/user/", "/run/lock/", "/run/screen/")
-LOGS = frozenset({"/dev/log", "/dev/console", "/run/systemd/journal/socket", "/run/systemd/journal/dev-log"})
+LOGS = frozenset(
+    {
+        "/dev/log",
+        "/dev/console",
+        "/run/systemd/journal/socket",
+        "/run/systemd/journal/dev-log",
+        "/var/log/apt/eipp.log.xz",
+        "/var/log/btmp",
+        "/var/log/wtmp",
+        "/var/log/lastlog",
+    }
+)
 """Where the system's log is written to: a class of its own, since many tools note there that they ran."""
 
 ALIASES = ("/testbed", "/workspace", "/repo", "/app", "/project", "/code")
@@ -24,6 +35,7 @@ _HARMLESS_DEVICES = frozenset(
 _CACHE_NAMES = frozenset(
     {"__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", ".eslintcache", ".gradle"}
 )
+_HG_CACHES = ("dirstate", ".dirstate", "undo.backup.dirstate", "wcache", "cache", "wlock", "tmp")
 _CACHES = (
     *(
         f"{HOME}/{name}/"
@@ -56,6 +68,7 @@ _CACHES = (
     ),
     "/var/cache/man/",
     "/var/lib/libuuid/",
+    "/var/lib/dnf/",
 )
 """Places that a tool fills by itself and can do without: a rule may declare them as `cache`."""
 
@@ -70,16 +83,18 @@ def class_of(path: str) -> str | None:
         return None
     if path.startswith("/proc/"):
         return None if _own_process_file(path) else "kernel"
+    if path in LOGS:
+        return "log"
     if path.startswith("/sys/"):
         return "kernel"
     if path.startswith(TEMPORARY) or f"{path}/" in TEMPORARY:
         return "tmp"
-    if path in LOGS:
-        return "log"
     if path.startswith("/dev/"):
         return "kernel"
     if "/.git/" in path and path.endswith(("/index", "/index.lock")):
         return "git-index"  # also that of a submodule or of another working tree
+    if "/.hg/" in path and path.partition("/.hg/")[2].startswith(_HG_CACHES):
+        return "cache"  # what Mercurial remembers of the times of files, as git does in its index
     if not _CACHE_NAMES.isdisjoint(path.split("/")) or f"{path}/".startswith(_CACHES):
         return "cache"
     if any(path == folder or path.startswith(f"{folder}/") for folder in PROJECTS):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -22,13 +23,13 @@ _FILES = (
     "a.js index.js a.ts big.log app.log p.diff a.patch a.tar b.tar a.tar.gz a.tgz a.tar.xz a.tar.bz2 a.tar.zst a.zip "
     "b.zip a.jar a.gz b.gz a.bz2 a.xz b.xz a.lzma a.zst a.lz4 a.7z a.cpio a.deb a.whl t.db a.db mydb.db a.png a.jpg "
     "a.gif a.wav a.mp4 a.pdf a.o x.o a.a a.so a.out Foo.class a.bc Foo.java a.csr a.crl sums a.sig a.crt a.der a.p12 key.pub "
-    "src/a.py src/b.py src/x src/main.py src/main.c src/lib.rs src/sub/c.py docs/index.md docs/a.md dir/f dir/g.txt "
+    "src/a.py src/b.py src/x src/f src/main.py src/main.c src/lib.rs src/sub/c.py docs/index.md docs/a.md dir/f dir/g.txt "
     "tests/test_a.py lib/a.py notes.txt dates.txt numbers.txt a.tf a.dot a.md x.bundle a.svg Dockerfile .env .hidden"
 ).split()
 
 _SPECIAL: dict[str, str] = {
     "package.json": json.dumps(
-        {"name": "x", "version": "1.0.0", "scripts": {"test": "true"}, "dependencies": {}}
+        {"name": "x", "version": "1.0.0", "scripts": {"test": "true"}, "dependencies": {"left-pad": "1.0.0"}}
     ),
     "package-lock.json": json.dumps({"name": "x", "version": "1.0.0", "lockfileVersion": 3, "packages": {}}),
     "pyproject.toml": '[project]\nname = "x"\nversion = "1.0"\n',
@@ -53,6 +54,9 @@ _SPECIAL: dict[str, str] = {
     "script.py": "x = 1\n",
     "list": "f.txt",
     "x.yml": "services:\n  web:\n    image: x\n",
+    "web/package.json": '{"name": "web", "version": "1.0.0", "dependencies": {"left-pad": "1.0.0"}}',
+    "web/node_modules/left-pad/package.json": '{"name": "left-pad", "version": "1.0.0"}',
+    "node_modules/left-pad/package.json": '{"name": "left-pad", "version": "1.0.0"}',
     "stack.yml": 'version: "3"\nservices:\n  web:\n    image: x\n',
 }
 
@@ -77,6 +81,13 @@ _HOME: dict[str, str] = {
     ".ssh/config": "Host example\n  HostName example.org\n",
     ".ssh/known_hosts": "",
     ".docker/config.json": "{}\n",
+    f".docker/contexts/meta/{hashlib.sha256(b'x').hexdigest()}/meta.json": json.dumps(
+        {
+            "Name": "x",
+            "Metadata": {},
+            "Endpoints": {"docker": {"Host": "unix:///var/run/docker.sock", "SkipTLSVerify": False}},
+        }
+    ),
     ".config/gcloud/active_config": "default",
     ".config/gcloud/configurations/config_default": "[core]\nproject = p\naccount = user@example.org\ncustom_ca_certs_file = /etc/ssl/certs/ca-certificates.crt\n"
     "[auth]\ndisable_credentials = true\n[compute]\nzone = z\nregion = r\n[run]\nregion = r\n[functions]\nregion = r\n",
@@ -132,6 +143,7 @@ def build(home: Path) -> None:
     (work / "build").mkdir()
     write(work / "secret.ignored", TEXT)
     _repository(home)
+    _other_histories(work)
     _settle(home)
     write(work / "dirty.txt", TEXT + b"changed\n")
     os.utime(work / "touched.txt", (TIME + 60, TIME + 60))
@@ -199,8 +211,14 @@ def _repository(home: Path) -> None:
     git(work, "fetch", "-q", "origin")
     git(work, "branch", "-q", "--set-upstream-to=origin/main", "main")
     git(work, "remote", "set-head", "origin", "main")
+    git(work, "remote", "add", "upstream", "../origin.git")
+    git(work, "remote", "set-url", "origin", "https://github.com/o/r.git")
     git(work, "worktree", "add", "-q", "../tree", "dev")
     git(work, "clone", "-q", "../origin.git", "../repo")
+    git(work, "clone", "-q", "../origin.git", "../x")
+    git(work, "clone", "-q", "../origin.git", "repo")
+    with (work / ".git/info/exclude").open("a", encoding="ascii") as stream:
+        stream.write("/repo/\n/.hg/\n/node_modules/\n/web/\n")
     git(home / "repo", "remote", "set-url", "origin", "https://github.com/o/r.git")
     write(work / "staged.txt", TEXT + b"staged\n")
     git(work, "add", "staged.txt")
@@ -208,8 +226,27 @@ def _repository(home: Path) -> None:
     # Git stores the paths it was given: both must hold where the home really is.
     for path in (work / ".git/worktrees/tree/gitdir", home / "tree/.git"):
         path.write_text(path.read_text().replace(str(home), "/home/user"))
-    for config in (work / ".git/config", home / "repo/.git/config", work / ".git/modules/sub/mod/config"):
+    for config in (
+        work / "repo/.git/config",
+        home / "x/.git/config",
+        work / ".git/config",
+        home / "repo/.git/config",
+        work / ".git/modules/sub/mod/config",
+    ):
         config.write_text(config.read_text().replace(str(home), "/home/user"))
+
+
+def _other_histories(work: Path) -> None:
+    """A Mercurial repository of the same files, where that is installed."""
+    if shutil.which("hg"):
+        environment = {
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "HOME": str(work),
+            "HGPLAIN": "1",
+            "HGUSER": "User",
+        }
+        for args in (("init",), ("add", "-q", "f.txt", "src"), ("commit", "-qm", "first", "-d", f"{TIME} 0")):
+            subprocess.run(["hg", *args], cwd=work, env=environment, capture_output=True, check=False)
 
 
 def _settle(home: Path) -> None:
