@@ -15,7 +15,7 @@ from lark.lexer import Lexer
 
 from shellguard.analysis.embedded import Finding, NotUnderstoodError
 from shellguard.analysis.embedded import sql as reader
-from shellguard.analysis.embedded.sql_names import PRAGMAS, PRAGMAS_OF, QUERY_WORDS
+from shellguard.analysis.embedded.sql_names import PRAGMAS, PRAGMAS_OF, QUERY_WORDS, WRITE_WORDS
 from tests.analysis.test_sql import ROWS, effects_of, is_read
 
 GRAMMAR = Path(__file__).parents[2] / "grammar" / "sql.lark"
@@ -62,13 +62,20 @@ class _Tokens(Lexer):
 def _terminal(statement: list[reader.Token], index: int, dialect: str) -> str:
     kind, text = statement[index].kind, statement[index].text
     is_pragma = statement[0].text == "pragma" and dialect in PRAGMAS
-    if index and not is_pragma and reader.is_call(statement, index, dialect):
+    starts = reader._QUERIES | reader._CHANGES
+    before = [token.text for token in statement[:index]]
+    explains = statement[0].text in ("explain", "describe", "desc") and starts.isdisjoint(before)
+    explains = explains and (not index or text in reader._OPTIONS)
+    heads = kind == "word" and text == "values"  # which MySQL also has as a function
+    if not explains and not heads and not is_pragma and reader.is_call(statement, index, dialect):
         found: list[Finding] = []
         schema = [token.text for token in statement[max(index - 2, 0) : index]]
         if schema[1:] == ["."] and schema[0] != "pg_catalog":
             raise NotUnderstoodError("a function of a schema")
         reader._call(text, statement[index + 2 : index + 3], dialect, found)
         return "CALL" if is_read({finding.effect for finding in found}) else "NO_READ"
+    if kind == "name" and text == "nextval" and dialect == "mysql":
+        return "NO_READ"
     if kind != "word":
         names = {"name": "NAME", "text": "TEXT", "number": "NUMBER", "(": "LPAR", ")": "RPAR"}
         return names.get(kind, "DOT" if text == "." else "SIGN")
@@ -84,9 +91,13 @@ def _keyword(statement: list[reader.Token], index: int, dialect: str) -> str:
             return "PRAGMA_OF" if called else "PRAGMA_NAME"
     if dialect == "mysql" and (text == "nextval" or (text == "value" and before[-1:] == ["next"])):
         return "NO_READ"
-    if text in QUERY_WORDS and before[-1:] != ["."] and not reader._is_called(statement, index):
-        return "CHANGE"
-    if text == "explain" and not index and dialect == "mysql" and _names_a_table(statement[1:]):
+    if before[:1] in (["describe"], ["desc"], ["explain"]) and text in WRITE_WORDS:
+        if _names_a_table(statement[1:], dialect):
+            return "NO_READ"
+    dotted = index and statement[index - 1].kind == "sign" and before[-1] == "."
+    if text in QUERY_WORDS and not dotted and not reader._is_called(statement, index):
+        return "CHANGE" if text in reader._CHANGES else "INTO"
+    if text == "explain" and not index and dialect == "mysql" and _names_a_table(statement[1:], dialect):
         return "EXPLAIN_TABLE"
     if text in ("describe", "desc"):
         return "DESCRIBE" if dialect in ("mysql", "duckdb") else "WORD"
@@ -106,11 +117,12 @@ def _keyword(statement: list[reader.Token], index: int, dialect: str) -> str:
     return "OPTION" if text in reader._OPTIONS else "WORD"
 
 
-def _names_a_table(tokens: list[reader.Token]) -> bool:
+def _names_a_table(tokens: list[reader.Token], dialect: str) -> bool:
     """Whether a table is the first thing behind EXPLAIN that is no option."""
-    for token in tokens:
+    for token in tokens[:1]:
         if token.kind == "name" or (token.kind == "word" and token.text not in reader._OPTIONS):
-            return token.kind == "name" or token.text not in reader._QUERIES | reader._CHANGES
+            queries = reader._QUERIES | reader._CHANGES | ({"from"} if dialect == "duckdb" else set())
+            return token.kind == "name" or token.text not in queries
     return False
 
 
@@ -160,7 +172,8 @@ WORDS = {
     "EXPLAIN_TABLE": ("explain",),
     "OPTION": ("query", "plan", "format", "json"),
     "ANALYZE": ("analyze",),
-    "CHANGE": ("delete", "insert", "into"),
+    "CHANGE": ("delete", "insert"),
+    "INTO": ("into", "share"),
     "CALL": ("count", "lower", "max"),
     "PRAGMA_NAME": ("user_version", "database_list"),
     "PRAGMA_OF": ("table_info",),

@@ -329,9 +329,9 @@ def _statement(
 def _changes_the_session(statement: list[Token], dialect: str) -> bool:
     """`USE database`, or the begin or end of a transaction."""
     words = tuple(token.text for token in statement)
-    return words in _TRANSACTIONS or (
-        words[0] == "use" and len(words) == 2 and dialect in ("mysql", "duckdb")
-    )
+    if words[0] == "use" and len(words) == 2 and dialect in ("mysql", "duckdb"):
+        return statement[1].kind in ("word", "name", "text")
+    return words in _TRANSACTIONS
 
 
 def _query(statement: list[Token], dialect: str, found: list[Finding]) -> None:
@@ -347,8 +347,6 @@ def _query(statement: list[Token], dialect: str, found: list[Finding]) -> None:
             and not _is_called(statement, index)
         ):
             found.append(Finding(Effect.WRITES, f"{token.text.upper()} in a query"))
-        if dialect == "mysql" and (token.text == "nextval" or (token.text == "value" and before == "next")):
-            found.append(Finding(Effect.WRITES, "a sequence in a query gives its next value"))
         before = token.text if token.kind in ("word", "sign") else ""
     _calls(statement, dialect, found)
 
@@ -362,7 +360,12 @@ def _calls(statement: list[Token], dialect: str, found: list[Finding]) -> None:
     if dialect == "duckdb":
         _files(statement)
     depth = 0
+    before = ""
     for index, token in enumerate(statement):
+        sequence = token.text == "nextval" or (token.text == "value" and before == "next")
+        if dialect == "mysql" and token.kind in ("word", "name") and sequence:
+            found.append(Finding(Effect.WRITES, "the next value of a sequence in SQL"))
+        before = token.text
         if token.kind == ")":
             depth -= 1
             if depth < 0:
@@ -469,8 +472,11 @@ def _explain(statement: list[Token], dialect: str, found: list[Finding], depth: 
             word in _QUERIES or word in _CHANGES or (word == "from" and dialect == "duckdb")
         ):
             break
-        if kind == "name" or word == "." or (kind == "word" and word not in _OPTIONS):
+        if kind == "name" or (kind == "sign" and word == ".") or (kind == "word" and word not in _OPTIONS):
+            if index > 1:
+                raise NotUnderstoodError("options of EXPLAIN in front of a table in SQL")
             _table(statement, dialect)
+            _calls(statement[1:], dialect, found)
             return
         runs = runs or word in ("analyze", "analyse")
         index += 1
