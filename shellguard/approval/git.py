@@ -29,9 +29,18 @@ class GitError(ShellguardError):
         return f"git {self.arguments[0]}: {self.message or f'exit status {self.status}'}"
 
 
+KEPT = frozenset(
+    {
+        *("GIT_EXEC_PATH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"),
+        *("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"),
+    }
+)
+"""Variables that say who the user is and where his configuration lies; the others name another repository or index."""
+
+
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment that git gets: the caller's without `GIT_*`, and what `extra` adds."""
-    found = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    """The environment that git gets: the caller's without `GIT_*` but `KEPT`, and what `extra` adds."""
+    found = {name: value for name, value in os.environ.items() if name in KEPT or not name.startswith("GIT_")}
     found |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_PAGER": "cat"}
     return {**found, **(extra or {})}
 
@@ -100,7 +109,8 @@ class Git:
 
     def path(self, name: str) -> str:
         """Where a file of the repository lies, for this work tree: `index`, `shellguard`, `MERGE_HEAD`."""
-        found = self.text("rev-parse", "--git-path", name)
+        # With the hooks of the repository: `hooks` lies where its configuration says.
+        found = os.fsdecode(self.run("rev-parse", "--git-path", name, hooks=True)[1].removesuffix(b"\n"))
         return os.path.normpath(os.path.join(self.folder, found))
 
 

@@ -237,7 +237,7 @@ def _index_of(git: Git, tree: str, lock: _IndexLock) -> str:
         status = os.stat(lock.index)
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     try:
-        other.run("read-tree", *(["-m"] if _is_merged(other) else []), tree)
+        other.run("read-tree", "--reset", tree)  # keeps what is known of files that are the same
         other.run("update-index", "-q", "--refresh", statuses=(0, 1))
     except BaseException:
         for left in (path, f"{path}.lock"):
@@ -245,10 +245,6 @@ def _index_of(git: Git, tree: str, lock: _IndexLock) -> str:
                 os.unlink(left)
         raise
     return path
-
-
-def _is_merged(git: Git) -> bool:
-    return not git.run("ls-files", "-u")[1]
 
 
 # --- the commit -------------------------------------------------------------------------------------------------------
@@ -293,14 +289,31 @@ def _make(git: Git, tree: str, head: str | None, message: str, settings: Setting
         )
     except GitError as error:
         raise _Refusal("commit-failed", error.message) from error
-    first = message.split("\n", 1)[0]
-    try:
-        # The hook reference-transaction may still refuse: it guards references, whoever moves them.
-        named.run("update-ref", "-m", f"commit: {first}", "HEAD", made, head or git.null, hooks=True)
-    except GitError as error:
-        moved = "but expected" in error.message or "reference already exists" in error.message
-        raise _Refusal("head-moved" if moved else "hook-failed", error.message) from error
+    _move_head(named, made, head, message.split("\n", 1)[0])
     return made
+
+
+def _move_head(git: Git, made: str, head: str | None, reason: str) -> None:
+    """HEAD on a commit, if it still is `head`. Whoever holds its lock is waited for, for a while."""
+    limit = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            # The hook reference-transaction may still refuse: it guards references, whoever moves them.
+            git.run("update-ref", "-m", f"commit: {reason}", "HEAD", made, head or git.null, hooks=True)
+            return
+        except GitError as error:
+            if "but expected" in error.message or "reference already exists" in error.message:
+                raise _Refusal("head-moved", error.message) from error
+            if ".lock': File exists" not in error.message:
+                raise _Refusal("hook-failed", error.message) from error
+            if time.monotonic() >= limit:
+                raise _Refusal("index-locked", error.message) from error
+        time.sleep(0.05)
+
+
+def _knows(git: Git, who: str) -> bool:
+    """Whether git has a name and an address without guessing them from the machine."""
+    return git.asks("-c", "user.useConfigOnly=true", "var", f"GIT_{who}_IDENT") is not None
 
 
 def _identity(git: Git, settings: Settings) -> dict[str, str]:
@@ -309,7 +322,7 @@ def _identity(git: Git, settings: Settings) -> dict[str, str]:
     if settings.author is not None:
         name, _, mail = settings.author.partition("<")
         name, mail = name.strip(), mail.strip().removesuffix(">").strip()
-    elif git.asks("config", "user.email") and git.asks("config", "user.name"):
+    elif all(_knows(git, who) for who in ("AUTHOR", "COMMITTER")):
         return {}
     return {
         "GIT_AUTHOR_NAME": name,

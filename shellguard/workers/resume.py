@@ -64,7 +64,7 @@ REASONS = {
     "hook-failed": "a hook of the repository refuses the commit",
     "commit-failed": "git could not make the commit",
     "no-repository": "there is no git work tree to commit to",
-    "not-saved": "what the worker left could not be saved whole",
+    "not-saved": "the files could not be saved whole",
     "unchanged": "the attempt left the files as it found them",
     "interrupted-without-marker": "the worker was interrupted, and no approval was pending",
     "interrupted-supervisor": "the supervisor was told to stop",

@@ -9,10 +9,10 @@ killed leaves a record to go on from.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 
 from shellguard.approval import checkpoint
-from shellguard.approval.git import GitError, work_tree
 from shellguard.approval.requests import PENDING, requests
 from shellguard.approval.run import deferred_status
 from shellguard.approval.snapshot import SnapshotError
@@ -114,6 +114,12 @@ class _Supervisor:
 
     def run(self) -> Report:
         with Stop() as stop:
+            self.last = self.save()
+            if self.last is None:
+                report = Report(
+                    Result.HARD_FAILURE, self.attempts, reason="not-saved", session=self.order.session
+                )
+                return replace(report, step=self.order.step, detail=resume.REASONS["not-saved"])
             while True:
                 self.attempts += 1
                 self.record("running")
@@ -132,23 +138,21 @@ class _Supervisor:
 
     def attempt(self, stop: Stop) -> tuple[Observation, int | None]:
         """Runs the worker once, and says what was seen."""
-        before = self.identity()
+        before = None if self.last is None else _left_as(self.last)
         marker = checkpoint.newest(self.store)
         known = {request.name for request in requests(self.store)}
         argv = resume.argv_for(self.order.argv, self.attempts, self.order.resume_args, self.order.session)
         timed_out = False
         try:
             worker = Worker(argv, self.order.cwd, self.environment())
-        except (OSError, ValueError) as error:
-            self.save(str(error))
+        except (OSError, ValueError):
             return Observation(None), None
         try:
             over = worker.wait(stop, self.order.timeout)
             timed_out = over == "timeout"
         finally:
-            # A session that is told to stop may be about to save something; one that has ended leaves nothing running.
-            worker.end(ask_first=not worker.has_ended())
-        self.last = self.save(None)
+            worker.end()
+        self.last = self.save()
         waiting = tuple(
             request.name
             for request in requests(self.store)
@@ -160,23 +164,14 @@ class _Supervisor:
             worker.status,
             checkpoint.waiting(self.store, self.order.session, marker) is not None,
             waiting,
-            before is None or self.identity() != before,
+            before is None or self.last is None or _left_as(self.last) != before,
             timed_out,
             over == "stopped",
         )
         return seen, worker.status
 
-    def identity(self) -> tuple[object, ...] | None:
-        """What files and HEAD are now; None: it cannot be told, and counts as changed."""
-        git = work_tree(self.order.cwd)
-        try:
-            found = checkpoint.identity_now(self.order.cwd)
-            return None if found is None else (found, None if git is None else git.head())
-        except (OSError, GitError):
-            return None
-
-    def save(self, problem: str | None) -> Manifest | None:
-        """Saves what an attempt left."""
+    def save(self) -> Manifest | None:
+        """Saves what is there; None when it cannot be."""
         try:
             return checkpoint.pre_approval_checkpoint(
                 self.order.cwd,
@@ -252,20 +247,27 @@ class _Supervisor:
         )
 
     def record(self, state: str, report: Report | None = None) -> None:
-        """Writes down where this supervisor is, for whoever goes on."""
-        self.store.write(
-            KIND,
-            self.name,
-            {
-                "schema": SCHEMA,
-                "state": state,
-                "order": asdict(self.order),
-                "attempts": self.attempts,
-                "aborts": self.aborts,
-                "report": None if report is None else report.as_object(),
-                "pid": os.getpid(),
-            },
-        )
+        """Writes down where this supervisor is, for whoever goes on. A full disk must not cost what it has found out."""
+        with suppress(StoreError):
+            self.store.write(
+                KIND,
+                self.name,
+                {
+                    "schema": SCHEMA,
+                    "state": state,
+                    "order": asdict(self.order),
+                    "attempts": self.attempts,
+                    "aborts": self.aborts,
+                    "report": None if report is None else report.as_object(),
+                    "pid": os.getpid(),
+                },
+            )
+
+
+def _left_as(manifest: Manifest) -> tuple[object, ...] | None:
+    """What files and HEAD were when a checkpoint was taken."""
+    found = checkpoint.identity_of(manifest)
+    return None if found is None else (found, manifest.head)
 
 
 def left_deferred(store: Store, session: str) -> tuple[str, Order, int, int] | None:
