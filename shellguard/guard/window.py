@@ -261,7 +261,8 @@ def _settle(new: State, state: State, event: Event) -> None:
     pending = state.pending
     for place in range(len(pending) - 1, -1, -1):
         each = pending[place]
-        if each.call_id == event.call_id if event.call_id and each.call_id else each.key == event.key:
+        by_name = event.call_id != 0 and each.call_id != 0
+        if each.call_id == event.call_id if by_name else each.key == event.key:
             new.pending = pending[:place] + pending[place + 1 :]
             break
     if event.call_id:
@@ -282,7 +283,7 @@ def _is_progress(entry: Entry, event: Event, state: State) -> bool:
 
 
 def _count(entry: Entry, state: State, event: Event, config: GuardConfig) -> None:
-    _count_call(entry, state, event, config)
+    _count_call(entry, state, config)
     if state.pairs and state.pairs[0] == entry.pair:
         entry.streak = state.entries[0].streak + 1
     if entry.tool in state.tools:
@@ -299,20 +300,19 @@ def _count(entry: Entry, state: State, event: Event, config: GuardConfig) -> Non
                 entry.near_run = near.near_run + (near.key != entry.key)
 
 
-def _count_call(entry: Entry, state: State, event: Event, config: GuardConfig) -> None:
+def _count_call(entry: Entry, state: State, config: GuardConfig) -> None:
+    entry.fails, entry.run = int(entry.failed), int(not entry.failed)
     prior = state.last(entry.key, entry.at, config)
-    alive = prior is not None and prior.epoch == state.epoch
+    if prior is None or prior.epoch != state.epoch:
+        return
+    entry.calls = prior.calls + 1
+    if prior.failed != entry.failed:
+        return
+    equal = prior.digest == entry.digest
     if entry.failed:
-        entry.fails = 1
-        if alive and prior is not None and prior.failed:
-            if config.failures == "any" or prior.digest == entry.digest:
-                entry.fails = prior.fails + 1
-    else:
-        entry.run = 1
-        if alive and prior is not None and not prior.failed and prior.digest == entry.digest:
-            entry.run, entry.since = prior.run + 1, prior.since
-    if alive and prior is not None:
-        entry.calls = prior.calls + 1
+        entry.fails += prior.fails if equal or config.failures == "any" else 0
+    elif equal:
+        entry.run, entry.since = prior.run + 1, prior.since
 
 
 def _count_tool(entry: Entry, prior: Entry, event: Event, state: State, config: GuardConfig) -> None:
@@ -328,12 +328,9 @@ def _count_tool(entry: Entry, prior: Entry, event: Event, state: State, config: 
 
 def _count_head(entry: Entry, prior: Entry | None, state: State) -> None:
     entry.head_run = entry.head_same = 1
-    if (
-        prior is None
-        or prior.epoch != state.epoch
-        or not (prior.failed or prior.vain)
-        or prior.loose != entry.loose
-    ):
+    if prior is None or prior.epoch != state.epoch or prior.loose != entry.loose:
+        return
+    if not (prior.failed or prior.vain):
         return
     entry.head_run = prior.head_run + 1
     if entry.failed and prior.digest == entry.digest:

@@ -103,6 +103,18 @@ def test_a_larger_limit_never_stops_earlier(made: list[Made], limit: str, small:
     assert end(small) <= end(small + more)
 
 
+@given(sequences(), st.integers(2, 12), st.integers(0, 60))
+def test_a_longer_window_never_warns_later(made: list[Made], small: int, more: int) -> None:
+    def told(calls: int) -> int:
+        settings_ = GuardConfig({"window.max_calls": calls})
+        for number, (_, before, after) in enumerate(said(Controller(settings_), made)):
+            if before.action != "allow" or (after is not None and after.action != "allow"):
+                return number
+        return len(made)
+
+    assert told(small + more) <= told(small)
+
+
 @given(sequences(sessions=("a", "b")), st.integers(0, 60))
 def test_a_snapshot_goes_on_as_if_nothing_had_happened(made: list[Made], cut: int) -> None:
     whole = said(Controller(config()), made)
@@ -240,6 +252,19 @@ def test_a_person_may_be_asked_and_may_release() -> None:
     guard.release(refused.signature)
     assert guard.before(call).action == "allow"
     assert guard.after(call, ToolResult("same")).action == "allow"
+
+
+def test_a_tool_may_have_a_normaliser_of_its_own() -> None:
+    guard = Controller(
+        config(), clock=lambda: 0.0, normalisers={"Weather": lambda text: text.partition(" at ")[0]}
+    )
+    call = ToolCall("weather", {"city": "x"})
+    for number in range(4):
+        decision = guard.after(call, ToolResult(f"sunny at {number} degrees"))
+    assert (decision.code, decision.count) == ("mutating_no_progress_warning", 4)
+    for number in range(4):
+        decision = guard.after(ToolCall("other"), ToolResult({"text": f"sunny at {number} degrees"}))
+    assert decision.action == "allow"
 
 
 def test_a_refusal_is_no_result() -> None:
