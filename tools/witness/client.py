@@ -28,7 +28,7 @@ SHELL = "/bin/bash"
 
 ENVIRONMENT = {
     "HOME": HOME,
-    "PATH": PATH,
+    "PATH": f"{PATH}:/shims",
     "LANG": "C.UTF-8",
     "TZ": "UTC",
     "TERM": "dumb",

@@ -114,7 +114,9 @@ def judge(report: Report, verdict: Verdict | None = None) -> Judgement:
     if not verdict.read_only:
         found.reasons = [f"the engine calls it {verdict.kind}: there is no claim to try"]
         return found
-    refuted = [*_undeclared(report, declared), *_wrong_markers(found.markers, report.command)]
+    refuted = _wrong_markers(found.markers, report.command)
+    if report.world == "plain":  # in the hostile one the programs of its configuration do what they do
+        refuted += _undeclared(report, declared)
     if refuted:
         found.outcome, found.reasons = "refuted", refuted
     elif unclear := _unclear(report):

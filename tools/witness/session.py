@@ -35,6 +35,9 @@ OUTPUT_LIMIT = 8 << 20
 """A command that prints more than this is ended: `yes` has shown what it does."""
 PATIENCE_S = 3.0
 INNER_ID = 1000
+SHIMS = "/shims"
+RENAMED = {"fd": "/usr/bin/fdfind", "bat": "/usr/bin/batcat"}
+"""Tools that Debian calls otherwise than everybody else, by the name that everybody uses."""
 
 _NETWORK = (
     "route add local default dev lo",
@@ -83,6 +86,7 @@ class Session:
         for name in ("scratch", "root", "sockets"):
             os.mkdir(f"{self.base}/{name}")
         _enter_namespaces()
+        self.rest = b""
         self.log, log = os.pipe()
         os.set_blocking(self.log, False)
         self.servers = network.start(log, authority, f"{self.base}/sockets")
@@ -139,7 +143,7 @@ class Session:
 
     def _drain_log(self) -> list[dict[str, str]]:
         """What the stand-ins of the network noted since the last call; they note a request before they answer it."""
-        raw = b""
+        raw, self.rest = self.rest, b""
         while True:
             try:
                 part = os.read(self.log, 65536)
@@ -148,7 +152,8 @@ class Session:
             if not part:
                 break
             raw += part
-        return [json.loads(line) for line in raw.splitlines()]
+        whole, newline, self.rest = raw.rpartition(b"\n")  # a long line may still be on its way
+        return [json.loads(line) for line in whole.splitlines()] if newline else []
 
 
 class _Watch:
@@ -324,6 +329,10 @@ def _prepare_root(root: str, authority: str) -> None:
     ):
         os.mkdir(f"{root}/{name}")
     os.makedirs(f"{root}{HOME}")
+    os.mkdir(f"{root}{SHIMS}")
+    for name, tool in RENAMED.items():
+        if os.path.exists(tool):
+            os.symlink(tool, f"{root}{SHIMS}/{name}")
     for name in ALIASES:
         os.symlink(WORK, f"{root}{name}")
     for name in ("bin", "sbin", "lib", "lib64", "lib32", "libx32"):

@@ -57,6 +57,7 @@ _SPECIAL: dict[str, str] = {
     "web/package.json": '{"name": "web", "version": "1.0.0", "dependencies": {"left-pad": "1.0.0"}}',
     "web/node_modules/left-pad/package.json": '{"name": "left-pad", "version": "1.0.0"}',
     "node_modules/left-pad/package.json": '{"name": "left-pad", "version": "1.0.0"}',
+    "x.yaml": "apiVersion: v1\nkind: Pod\nmetadata:\n  name: x\n",
     "stack.yml": 'version: "3"\nservices:\n  web:\n    image: x\n',
 }
 
@@ -69,25 +70,31 @@ _HOME: dict[str, str] = {
             "kind": "Config",
             "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:8001"}}],
             "users": [{"name": "u", "user": {"token": "x"}}],
-            "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u", "namespace": "default"}}],
+            "contexts": [
+                {"name": name, "context": {"cluster": "c", "user": "u", "namespace": "default"}}
+                for name in ("x", "prod", "staging")
+            ],
             "current-context": "x",
         }
     ),
     ".config/gh/hosts.yml": "github.com:\n    user: o\n    oauth_token: gho_x\n    git_protocol: https\n",
     ".config/gh/config.yml": "git_protocol: https\nprompt: disabled\npager: cat\n",
     ".config/glab-cli/config.yml": "host: gitlab.com\nhosts:\n  gitlab.com:\n    token: x\n    api_host: gitlab.com\n",
-    ".aws/config": "[default]\nregion = us-east-1\noutput = json\n",
+    ".aws/config": "[default]\nregion = us-east-1\noutput = json\n[profile x]\nregion = us-east-1\n",
     ".aws/credentials": "[default]\naws_access_key_id = AKIAX\naws_secret_access_key = x\n",
     ".ssh/config": "Host example\n  HostName example.org\n",
     ".ssh/known_hosts": "",
     ".docker/config.json": "{}\n",
-    f".docker/contexts/meta/{hashlib.sha256(b'x').hexdigest()}/meta.json": json.dumps(
-        {
-            "Name": "x",
-            "Metadata": {},
-            "Endpoints": {"docker": {"Host": "unix:///var/run/docker.sock", "SkipTLSVerify": False}},
-        }
-    ),
+    **{
+        f".docker/contexts/meta/{hashlib.sha256(name.encode()).hexdigest()}/meta.json": json.dumps(
+            {
+                "Name": name,
+                "Metadata": {},
+                "Endpoints": {"docker": {"Host": "unix:///var/run/docker.sock", "SkipTLSVerify": False}},
+            }
+        )
+        for name in ("x", "prod")
+    },
     ".config/gcloud/active_config": "default",
     ".config/gcloud/configurations/config_default": "[core]\nproject = p\naccount = user@example.org\ncustom_ca_certs_file = /etc/ssl/certs/ca-certificates.crt\n"
     "[auth]\ndisable_credentials = true\n[compute]\nzone = z\nregion = r\n[run]\nregion = r\n[functions]\nregion = r\n",
@@ -190,7 +197,8 @@ def _repository(home: Path) -> None:
     git(work, "init", "-q", ".")
     git(work, "add", ".")
     git(work, "commit", "-qm", "first")
-    git(work, "tag", "v1.0")
+    for tag in ("v1.0", "v1"):
+        git(work, "tag", tag)
     git(work, "tag", "-a", "v1.1", "-m", "one")
     git(work, "submodule", "add", "-q", "../other", "sub/mod")
     write(work / "f.txt", TEXT + b"second line TODO\n")
