@@ -288,3 +288,23 @@ def test_a_pager_is_started_on_a_terminal_only(witness: Witness) -> None:
     assert {os.path.basename(words[0]) for words in terminal.execs} & pagers
     assert terminal.exit_code == 0
     assert not terminal.timed_out
+
+
+@pytest.mark.parametrize(
+    "command, stranger",
+    [
+        ("sleep 5 & kill $!", False),
+        ("timeout 0.2 sleep 5", False),
+        ("kill $$", False),
+        ("sleep 0 & p=$!; wait; kill -9 $p", False),
+        ("kill 4194000", True),
+        ("kill -9 -- -4194000", True),
+        ("kill -0 1", None),
+        ("kill 1", True),
+    ],
+)
+def test_a_signal_to_what_the_command_started_is_none_to_others(
+    witness: Witness, command: str, stranger: bool | None
+) -> None:
+    found = [entry for entry in witness.run(command).attempts if entry["class"] == "signal"]
+    assert bool(found) is bool(stranger)

@@ -285,7 +285,7 @@ def _is_own(pid: int, target: int, root: int) -> bool:
     """Whether a signal goes to a process, or a group, that the command itself started.
 
     `target` is as the sender says it: 0 is its group, below zero another group, -1 everybody. Whatever lives in a
-    sandbox was started by the command, but for the first process. A number that nobody has is a stranger's.
+    sandbox was started by the command, but for the first process. A number that nobody had yet is a stranger's.
     """
     if target == 0:
         return True
@@ -293,10 +293,13 @@ def _is_own(pid: int, target: int, root: int) -> bool:
         return False
     wanted, number = abs(target), "NSpgid" if target < 0 else "NSpid"
     family = [pid, *descendants(root)]
-    if any(_inner_pid(each, number) == wanted for each in family):
-        return True
+    numbers = [_inner_pid(each, number) for each in family]
+    if wanted in numbers or target < 0:
+        return wanted in numbers
+    if wanted <= max(numbers):
+        return True  # numbers are given in order: this one has ended meanwhile
     threads = [int(thread) for each in family for thread in _threads(each)]
-    return target > 0 and any(_inner_pid(thread) == wanted for thread in threads)
+    return any(_inner_pid(thread) == wanted for thread in threads)
 
 
 def _threads(pid: int) -> list[str]:
