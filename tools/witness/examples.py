@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from shellguard.rules.check import examples_of
 from shellguard.rules.library import entries
@@ -67,7 +68,7 @@ def of_tests() -> Iterator[Example]:
     seen: set[str] = set()
     texts: list[str] = []
     for path in sorted((ROOT / "tests/cases").glob("*.jsonl")):
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        rows = _rows(path)
         texts += [row["command"] for row in rows if row.get("verdict") == "read"]
     for line in _lines(ROOT / "tests/analysis/reads.txt"):
         texts.append(line)
@@ -82,8 +83,13 @@ def of_tests() -> Iterator[Example]:
             yield Example(text, "tests", text)
 
 
+def _rows(path: Path) -> list[dict[str, Any]]:
+    """The objects of a file; a text may hold characters that `splitlines` takes for the end of a line."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
 def _lines(path: Path) -> Iterator[str]:
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in path.read_text(encoding="utf-8").split("\n"):
         if line.strip() and not line.startswith("#"):
             yield line.replace("⏎", "\n")
 
@@ -103,8 +109,7 @@ def of_corpus() -> Iterator[Example]:
 
 def of_file(path: Path) -> Iterator[Example]:
     """The reads of a file of cases (JSON Lines with `command` and perhaps `verdict`)."""
-    for line in path.read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
+    for row in _rows(path):
         if row.get("verdict", "read") == "read":
             yield Example(row["command"], path.name, row["command"])
 

@@ -34,6 +34,8 @@ class Seen:
     net: dict[tuple[str, str], None] = field(default_factory=dict)
     """(what was asked for, address)"""
     events: int = 0
+    last_pid: int = 1
+    """The highest number of a process, as the sandbox counts them, that became a program."""
 
     def attempt(self, kind_of_place: str, path: str, kind: str, program: str) -> None:
         if len(self.attempts) < MAX_REPORTED:
@@ -66,6 +68,7 @@ def observe(notification: tuple[int, ...], seen: Seen, root: int) -> int:
 def _observe_call(call: Call, pid: int, args: list[int], seen: Seen, root: int) -> int:
     match call.kind:
         case "exec":
+            seen.last_pid = max(seen.last_pid, _inner_pid(pid))
             _note_exec(call, pid, args, seen)
         case "open" | "openat2":
             flags = args[1] if call.paths == ((None, 0),) else args[2]
@@ -80,17 +83,17 @@ def _observe_call(call: Call, pid: int, args: list[int], seen: Seen, root: int) 
             _note_network(call.kind, pid, args, seen)
         case "kill" | "tgkill":
             target = _signed(args[0])
-            if not _is_own(pid, target, root):
+            if not _is_own(pid, target, root, seen.last_pid):
                 seen.attempt(
                     "signal", str(target), f"signal {args[1 if call.kind == 'kill' else 2]}", _program(pid)
                 )
         case "pidfd_send_signal":
             target = _pid_of_pidfd(pid, args[0])
-            if not _is_own(pid, target, root):
+            if not _is_own(pid, target, root, seen.last_pid):
                 seen.attempt("signal", str(target), f"signal {args[1]}", _program(pid))
         case "prlimit" | "setpriority" | "sched_setscheduler" | "sched_setaffinity" | "ioprio_set":
             target = _signed(args[1] if call.kind in ("setpriority", "ioprio_set") else args[0])
-            if not _is_own(pid, target, root):
+            if not _is_own(pid, target, root, seen.last_pid):
                 seen.attempt("priv", str(target), call.kind, _program(pid))
                 return errno.EPERM  # the first process of the sandbox must be able to tell what it saw
         case "shmget" | "semget" | "msgget":
@@ -281,7 +284,7 @@ def _inner_pid(pid: int, field_name: str = "NSpid") -> int:
     return 0
 
 
-def _is_own(pid: int, target: int, root: int) -> bool:
+def _is_own(pid: int, target: int, root: int, last: int = 0) -> bool:
     """Whether a signal goes to a process, or a group, that the command itself started.
 
     `target` is as the sender says it: 0 is its group, below zero another group, -1 everybody. Whatever lives in a
@@ -296,7 +299,7 @@ def _is_own(pid: int, target: int, root: int) -> bool:
     numbers = [_inner_pid(each, number) for each in family]
     if wanted in numbers or target < 0:
         return wanted in numbers
-    if wanted <= max(numbers):
+    if wanted <= max(*numbers, last):
         return True  # numbers are given in order: this one has ended meanwhile
     threads = [int(thread) for each in family for thread in _threads(each)]
     return any(_inner_pid(thread) == wanted for thread in threads)
