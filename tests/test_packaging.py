@@ -214,7 +214,7 @@ def test_the_metadata_names_the_licence_and_what_is_needed(builds: tuple[Build, 
     default = {
         need.name for need in requirements if need.marker is None or need.marker.evaluate({"extra": ""})
     }
-    assert default == {"click", "lark", "platformdirs", "pyyaml", "rich", "rich-click"}
+    assert default == {"click", "jinja2", "lark", "platformdirs", "pyyaml", "rich", "rich-click"}
     with_bashlex = [need for need in requirements if need.name == "bashlex"]
     assert [str(need.marker) for need in with_bashlex] == ['extra == "oracle"']
 

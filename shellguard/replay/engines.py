@@ -118,17 +118,18 @@ def dask(
     except OSError as error:
         raise EngineError(f"no Dask scheduler answers at {scheduler}: {error}") from None
     try:
+        stamp = options.stamp(options.shelf())
         waiting: Iterator[Unit] = iter(units)
-        completed = as_completed(with_results=True)
+        completed = as_completed(loop=client.loop, with_results=True)
         for unit in islice(waiting, 3 * max(1, len(client.scheduler_info()["workers"]))):
-            completed.add(client.submit(_remote, unit, options, pure=False, retries=2))
+            completed.add(client.submit(_remote, unit, options, stamp, pure=False, retries=2))
         for future, (number, rows, summary) in completed:
             future.release()
             _write(folder, number, rows, summary)
             tick(summary["calls"], 1)
             following = next(waiting, None)
             if following is not None:
-                completed.add(client.submit(_remote, following, options, pure=False, retries=2))
+                completed.add(client.submit(_remote, following, options, stamp, pure=False, retries=2))
     finally:
         client.close()
         if cluster is not None:
@@ -149,11 +150,16 @@ def _write(folder: Path, number: int, rows: bytes | None, summary: dict[str, Any
 _workers: dict[str, Worker] = {}
 
 
-def _remote(unit: Unit, options: Options) -> tuple[int, bytes | None, dict[str, Any]]:
-    """A unit on a worker of Dask: its number, its rows, its summary."""
+def _remote(unit: Unit, options: Options, stamp: dict[str, Any]) -> tuple[int, bytes | None, dict[str, Any]]:
+    """A unit on a worker of Dask: its number, its rows, its summary.
+
+    Raises EngineError where the worker has another version or other rules than who asks.
+    """
     key = repr(options)
     worker = _workers.get(key)
     if worker is None:
+        if options.stamp(options.shelf()) != stamp:
+            raise EngineError("a worker of Dask has another version of shellguard, or other rules")
         worker = _workers[key] = Worker(options)
     out = BytesIO() if options.rows else None
     summary = worker.replay(unit, out)

@@ -33,7 +33,7 @@ SMALL = 1 << 20
 BATCH_FILES = 32
 BATCH_BYTES = 8 << 20
 
-SHARD_BYTES = 16 << 20
+SHARD_BYTES = 4 << 20
 """Bytes of a part of a large file of lines, about; it is cut by session, so parts are not equal."""
 
 MOST_SHARDS = 512
