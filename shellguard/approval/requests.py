@@ -270,6 +270,17 @@ def deny(store: Store, name: str, reason: str | None = None) -> Granted:
     return Granted(request)
 
 
+def prune(store: Store, *, days: float, now: float | None = None) -> list[str]:
+    """Forgets requests that were decided about, and are older than `days`; names them. Those that wait stay."""
+    moment = time.time() if now is None else now
+    gone = []
+    for request in requests(store):
+        if request.state in (DONE, DENIED) and moment - request.time > days * 86_400:
+            store.remove(KIND, request.name)
+            gone.append(request.name)
+    return gone
+
+
 def _answer(store: Store, request: Request, state: str) -> None:
     try:
         manifest = checkpoint.checkpoint_named(store, request.checkpoint)

@@ -397,11 +397,14 @@ def restore_(into: str | None, patch_file: str | None, session: str | None, name
     "--days", type=click.FloatRange(min=0), default=14, show_default=True, help="What is older goes."
 )
 def prune_(days: float) -> None:
-    """Forget checkpoints that are old, or whose work is in a commit."""
-    from shellguard.approval.checkpoint import prune
+    """Forget checkpoints that are old, or whose work is in a commit, and old requests that were decided about."""
+    from shellguard.approval import checkpoint, requests
+    from shellguard.workers import supervisor
 
+    store = _store()
     try:
-        gone = prune(_store(), days=days)
+        gone = checkpoint.prune(store, days=days)
+        gone += requests.prune(store, days=days) + supervisor.prune(store, days=days)
     except (ShellguardError, OSError) as error:
         _fail(str(error))
     say(f"{len(gone)} forgotten")

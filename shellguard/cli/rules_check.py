@@ -11,7 +11,7 @@ import rich_click as click
 from shellguard.cli.shelves import say, shelf_here
 from shellguard.errors import RuleError
 from shellguard.explain import visible
-from shellguard.rules.compiled import COMMON
+from shellguard.rules.compiled import COMMON, GATES
 from shellguard.rules.shelf import Shelf
 
 TYPE_CHECKING = False
@@ -78,7 +78,7 @@ def _targets(target: str, shelf: Shelf) -> list[tuple[CommandRule, Shelf | None]
         return [_judged(entry, shelf) for entry in found]
     if not os.path.lexists(target):
         raise click.UsageError(f"{visible(target)}: no such file.")
-    if os.path.basename(target) in COMMON:
+    if os.path.basename(target) in (*COMMON, GATES):
         return _common_target(target)
     entry = entry_at(target, shelf)
     if entry is not None:
@@ -95,12 +95,15 @@ def _judged(entry: Entry, shelf: Shelf) -> tuple[CommandRule, Shelf | None] | Ru
 
 def _common_target(target: str) -> list[tuple[CommandRule, Shelf | None] | RuleError]:
     from shellguard.rules.load import load_common
+    from shellguard.rules.load_gates import load_gates
     from shellguard.rules.tree import read_file
 
     try:
-        load_common(
-            os.path.basename(target), read_file(target, os.path.dirname(target) or ".", target), target
-        )
+        text = read_file(target, os.path.dirname(target) or ".", target)
+        if os.path.basename(target) == GATES:
+            load_gates(text, target)
+        else:
+            load_common(os.path.basename(target), text, target)
     except RuleError as error:
         return [error]
     return []

@@ -10,8 +10,9 @@ import os
 from dataclasses import dataclass
 
 from shellguard.errors import RuleError
-from shellguard.rules.compiled import COMMON
+from shellguard.rules.compiled import COMMON, GATES
 from shellguard.rules.load import load_common, load_file
+from shellguard.rules.load_gates import load_gates
 from shellguard.rules.model import BrokenRule, CommandRule, Overlaid
 from shellguard.rules.overlay import Layer, Overlays
 from shellguard.rules.shelf import RULES_FOLDER, Shelf, rule_files, shipped_folder
@@ -130,6 +131,11 @@ def common_problems(shelf: Shelf) -> list[RuleError]:
             load_common(name, read_file(os.path.join(folder, name), folder, shown), shown)
         except RuleError as error:
             problems.append(error)
+    try:
+        shown = f"{RULES_FOLDER}/{GATES}"
+        load_gates(read_file(os.path.join(folder, GATES), folder, shown), shown)
+    except RuleError as error:
+        problems.append(error)
     for layer in shelf.layers if isinstance(shelf, Overlays) else ():
         problems += layer.refused.values()
         if layer.unlisted is not None:

@@ -9,6 +9,7 @@ killed leaves a record to go on from.
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 
@@ -247,7 +248,7 @@ class _Supervisor:
         )
 
     def record(self, state: str, report: Report | None = None) -> None:
-        """Writes down where this supervisor is, for whoever goes on. A full disk must not cost what it has found out."""
+        """Writes down where this supervisor is, for whoever goes on. A full disk must not cost what it found out."""
         with suppress(StoreError):
             self.store.write(
                 KIND,
@@ -260,8 +261,25 @@ class _Supervisor:
                     "aborts": self.aborts,
                     "report": None if report is None else report.as_object(),
                     "pid": os.getpid(),
+                    "time": time.time(),
                 },
             )
+
+
+def prune(store: Store, *, days: float, now: float | None = None) -> list[str]:
+    """Forgets records of supervisors that are older than `days`, but for those that wait for a grant; names them."""
+    moment = time.time() if now is None else now
+    gone = []
+    for name in store.names(KIND):
+        try:
+            record = store.read(KIND, name)
+            if record["state"] == Result.DEFERRED or moment - float(record["time"]) <= days * 86_400:
+                continue
+        except (StoreError, KeyError, TypeError, ValueError):
+            continue
+        store.remove(KIND, name)
+        gone.append(name)
+    return gone
 
 
 def _left_as(manifest: Manifest) -> tuple[object, ...] | None:

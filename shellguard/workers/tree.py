@@ -141,8 +141,14 @@ class Worker:
             self._ended(self._line())
 
     def _ended(self, line: str) -> None:
-        # A keeper that was killed says nothing, and nobody knows how its worker ended.
-        self.status = int(line.removeprefix("ended ")) if line.startswith("ended ") else -int(signal.SIGKILL)
+        if line.startswith("ended "):
+            self.status = int(line.removeprefix("ended "))
+            return
+        # The keeper was killed. Nobody knows how its worker ends; the group is still there if its leader is.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if os.getsid(self.pid) == self.pid:
+                os.killpg(self.pid, signal.SIGKILL)
+        self.status = -int(signal.SIGKILL)
 
     def _line(self) -> str:
         """The next line of the keeper, empty when it is gone."""

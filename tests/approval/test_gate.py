@@ -17,6 +17,7 @@ from shellguard.rules.compiled import Compiled
 from shellguard.rules.gates import Gates
 from shellguard.rules.load_gates import load_gates
 from shellguard.rules.shelf import Shelf, shipped_folder
+from tests.cli.process import run
 
 HERE = Path(__file__).parent
 
@@ -198,6 +199,16 @@ def test_a_broken_file_lets_nothing_pass(tmp_path: Path) -> None:
     (tmp_path / "_gates.yaml").write_text("gates: 1\n", encoding="utf-8")
     with pytest.raises(RuleError, match=r"^rules/_gates\.yaml:1: "):
         check("ls", Shelf(folder=str(tmp_path)))
+
+
+def test_rules_check_reads_the_gates(tmp_path: Path) -> None:
+    path = tmp_path / "_gates.yaml"
+    path.write_text(GOOD, encoding="utf-8")
+    assert run("rules", "check", str(path)).returncode == 0
+    path.write_text(GOOD.replace("low", "bad"), encoding="utf-8")
+    done = run("rules", "check", str(path))
+    assert done.returncode == 1
+    assert "_gates.yaml:3: `severity` cannot be `bad`" in done.stdout + done.stderr
 
 
 def test_compiled_gates_read_back(tmp_path: Path) -> None:

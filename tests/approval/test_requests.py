@@ -380,6 +380,16 @@ def test_old_and_committed_snapshots_are_forgotten(repo: Repo) -> None:
     assert run("approve", "prune").stdout == "0 forgotten\n"
 
 
+def test_old_decisions_are_forgotten_and_waiting_requests_stay(repo: Repo) -> None:
+    store = store_of(repo)
+    first, second = deferred(repo), deferred(repo)
+    requests.deny(store, first.name)
+    later = first.time + 15 * 86_400
+    assert requests.prune(store, days=14, now=first.time) == []
+    assert requests.prune(store, days=14, now=later) == [first.name]
+    assert [each.name for each in requests.requests(store)] == [second.name]
+
+
 def test_a_clock_that_jumps_changes_no_order(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     moments = iter([2_000_000_000.0, 5.0, 1_900_000_000.0])
     monkeypatch.setattr("shellguard.approval.checkpoint.time.time", lambda: next(moments))

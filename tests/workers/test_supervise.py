@@ -22,7 +22,7 @@ from shellguard.workers import foreman
 from shellguard.workers.foreman import Settings
 from shellguard.workers.supervisor import Order, Report, supervise
 from tests.approval.repos import Repo, everything_in_progress, files_below
-from tests.workers.supervised import ABORT, argv, processes_with, run, writing
+from tests.workers.supervised import ABORT, ROOT, argv, processes_with, run, writing
 
 SHELLGUARD = [sys.executable, "-m", "shellguard"]
 
@@ -614,3 +614,25 @@ def test_what_is_not_the_workers_is_left_alone(repo: Repo) -> None:
     assert other[0].poll() is None
     other[0].kill()
     other[0].wait()
+
+
+def test_when_the_keeper_is_killed_so_is_the_worker(repo: Repo) -> None:
+    def kill() -> None:
+        limit = time.monotonic() + 30
+        while not (repo.top / "begun").exists() and time.monotonic() < limit:
+            time.sleep(0.02)
+        for pid in processes_with("keeper.py"):
+            if os.path.realpath(f"/proc/{pid}/cwd") == os.path.realpath(repo.top):
+                os.kill(pid, signal.SIGKILL)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    report = run(repo, [["write", "begun", "x"], ["sleep", "60"]])
+    thread.join(timeout=30)
+    assert (report.result, report.reason) == ("hard-failure", "signal-9")
+    time.sleep(0.1)
+    assert [pid for pid in processes_with(str(ROOT)) if _in(repo, pid)] == []
+
+
+def _in(repo: Repo, pid: int) -> bool:
+    return os.path.realpath(f"/proc/{pid}/cwd") == os.path.realpath(repo.top)
