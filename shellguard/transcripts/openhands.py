@@ -26,6 +26,7 @@ from shellguard.transcripts.model import (
     seconds,
     text,
 )
+from shellguard.transcripts.responses import arguments_of
 from shellguard.transcripts.shells import command_of
 
 NAME = "openhands"
@@ -191,6 +192,9 @@ class _Reading:
             for key, value in args.items()
             if key not in {"thought", "confirmation_state", "hidden"}
         }
+        if name != "run":
+            # The action names what the tool was asked for; the tool's own arguments say it in its words.
+            given = _arguments(tool_call) or given
         self.last = call_id
         reply = mapping(tool_call.get("model_response"))
         yield from self.pairing.add(
@@ -294,6 +298,16 @@ class _Reading:
             yield from self.pairing.ready()
         elif kind == "MessageEvent" and event.get("source") == "user":
             self.request(parts_text(mapping(event.get("llm_message")).get("content")) or "")
+
+
+def _arguments(tool_call: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a call as the model wrote them; empty where the record does not hold them."""
+    for choice in items(mapping(tool_call.get("model_response")).get("choices")):
+        for call in items(mapping(mapping(choice).get("message")).get("tool_calls")):
+            if mapping(call).get("id") == tool_call.get("tool_call_id"):
+                found = arguments_of(mapping(mapping(call).get("function")).get("arguments"))
+                return {key: value for key, value in found.items() if key != "security_risk"}
+    return {}
 
 
 def _key(event: dict[str, Any]) -> str:

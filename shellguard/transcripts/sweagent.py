@@ -60,6 +60,13 @@ def read(source: Source) -> Iterator[Call | Problem]:
         index += 1
 
 
+def _arguments(words: list[str], action: str) -> dict[str, Any]:
+    """What one of the agent's own tools was given; what an editor is to do has a name of its own."""
+    if words[0] != "str_replace_editor" or len(words) < 2:
+        return {"text": action}
+    return {"command": words[1].split(None, 1)[0], "text": action}
+
+
 def _call(action: str, step: dict[str, Any], session: str, index: int) -> Call:
     words = action.split(None, 1)
     own = words[0] in OWN_TOOLS
@@ -67,7 +74,7 @@ def _call(action: str, step: dict[str, Any], session: str, index: int) -> Call:
         source=NAME,
         session=session,
         tool=words[0] if own else "bash",
-        args={"text": action} if own else {"command": action},
+        args=_arguments(words, action) if own else {"command": action},
         index=index,
         turn=1,
         group=str(index),

@@ -260,3 +260,21 @@ def test_rows_come_from_a_transcript_without_secrets(folder: Path) -> None:
     assert run("replay", str(corpus)).returncode == 0
     assert run(*arguments).stdout.startswith("nothing that is not there already")
     assert run("corpus", "add", str(folder / "none"), "--corpus", str(corpus)).returncode == 2
+
+
+LOADED = """
+import sys
+from shellguard.cli.main import cli
+try:
+    cli.main(sys.argv[1:], standalone_mode=False)
+except SystemExit:
+    pass
+ours = ("shellguard.replay", "shellguard.transcripts", "jinja2")
+print("loaded:", *(name for name in sys.modules if name.startswith(ours)), sep="")
+"""
+
+
+@pytest.mark.parametrize("arguments", [("lint",), ("lint", "--batch"), ("guard", "run"), ("explain",)])
+def test_other_commands_load_nothing_of_it(arguments: tuple[str, ...]) -> None:
+    done = forbidden(*arguments, text="", code=LOADED)
+    assert done.stdout.splitlines()[-1] == "loaded:", done.stdout
