@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from shellguard.analysis.embedded import LANGUAGES, Finding, NotUnderstoodError, reader_of
 from shellguard.effects import EFFECTS, Effect
+from tests.analysis.texts import SED_PIECES
 
 TABLE = Path(__file__).with_name("embedded.txt")
 
@@ -51,52 +52,8 @@ def test_any_text_is_read_or_not_understood(language: str, text: str) -> None:
     assert effects_of(language, text) <= set(EFFECTS)
 
 
-PIECES = (
-    *(
-        "p",
-        "d",
-        "w out",
-        "W out",
-        "e",
-        "s/a/b/",
-        "s/[/]/x/",
-        "w",
-        "g",
-        "1",
-        "$",
-        "/a/",
-        "\\,a,",
-        "!",
-        "{",
-        "}",
-        ";",
-    ),
-    *(
-        "\n",
-        " ",
-        "#",
-        "a\\",
-        "i x",
-        ":l",
-        "b",
-        "t",
-        "y/a/b/",
-        "r f",
-        "q",
-        "0~2",
-        ",",
-        "+1",
-        "I",
-        "\\",
-        "/",
-        "[",
-        "]",
-    ),
-)
-
-
 @pytest.mark.skipif(shutil.which("sed") is None or os.name != "posix", reason="no sed here")
-@given(pieces=st.lists(st.sampled_from(PIECES), max_size=8))
+@given(pieces=st.lists(st.sampled_from(SED_PIECES), max_size=8))
 def test_what_sed_would_write_is_never_harmless(
     pieces: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from shellguard import classify
 from tests.analysis import throwaway
 from tests.analysis.test_embedded import effects_of, rows
+from tests.analysis.texts import SED_PIECES
 
 SEDS = (["sed", "-n"], ["sed", "--posix"], ["busybox", "sed"], ["toybox", "sed"])
 AWKS = (["gawk"], ["mawk"], ["original-awk"], ["busybox", "awk"], ["gawk", "--posix"])
@@ -28,69 +29,6 @@ INPUT = b"a\nx a\n/b\n"
 many = settings(
     deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much]
 )
-
-SED_PIECES = (
-    *(
-        "p",
-        "d",
-        "w out",
-        "W out",
-        "e",
-        "s/a/b/",
-        "s/[/]/x/",
-        "w",
-        "g",
-        "1",
-        "$",
-        "/a/",
-        "\\,a,",
-        "!",
-        "{",
-        "}",
-        ";",
-    ),
-    *(
-        "\n",
-        " ",
-        "#",
-        "a\\",
-        "i x",
-        "c\\\n",
-        ":l",
-        "b",
-        "t",
-        "bl",
-        "y/a/b/",
-        "r f",
-        "q",
-        "0~2",
-        ",",
-        "+1",
-        "I",
-        "\\",
-    ),
-    *(
-        "/",
-        "[",
-        "]",
-        "s",
-        "y",
-        "^",
-        "[:alpha:]",
-        "[:",
-        "\nw out",
-        "s|",
-        "|",
-        ";w out",
-        "\r",
-        "\\\n",
-        "l",
-        "=",
-        "y/[/x/",
-    ),
-    *("s/a/b/w out", "]/y/", "n", "D", "\ne touch out", "}\nw out"),
-)
-
 sed_scripts = st.lists(st.lists(st.sampled_from(SED_PIECES), max_size=7).map("".join), min_size=1, max_size=2)
 
 

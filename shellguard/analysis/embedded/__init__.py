@@ -20,23 +20,9 @@ if TYPE_CHECKING:
     from shellguard.values.scope import Scope
 
 LANGUAGES = (
-    *(
-        "arithmetic",
-        "awk",
-        "bash",
-        "graphql",
-        "jq",
-        "login",
-        "mlr",
-        "perl",
-        "perl-file",
-        "printf",
-        "python",
-        "python-isolated",
-        "sed",
-        "sh",
-    ),
-    *("shell", "sql", "sqlite", "sqlite-readonly", "postgres", "mysql", "duckdb", "zsh-arithmetic"),
+    *("arithmetic", "awk", "bash", "graphql", "javascript", "jq", "login", "mlr", "perl", "perl-file", "php"),
+    *("printf", "python", "python-isolated", "ruby", "sed", "sh", "shell"),
+    *("duckdb", "mysql", "postgres", "sql", "sqlite", "sqlite-readonly", "zsh-arithmetic"),
 )
 """Every language that has a reader. Any other is `unknown` as a whole.
 
