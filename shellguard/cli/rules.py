@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import rich_click as click
@@ -66,8 +67,8 @@ for _command in (check, compile_, new, trust):
 def list_(as_json: bool, stale: int | None) -> None:
     """List every command that has a rule.
 
-    One line each: the command, its subcommands, how many options and examples it has, and its file. Exit status 1 when
-    some file is broken; those are named on standard error.
+    One line each: the command, its family, how many subcommands, options and examples it has, when it was last checked,
+    and its file. Exit status 1 when some file is broken; those are named on standard error.
     """
     from shellguard.rules.library import entries
 
@@ -111,32 +112,27 @@ def _is_stale(entry: Entry, days: int, proofs: dict[str, Proof]) -> bool:
     With `CHANGED` in place of days: whether the file is another than the one whose examples were run.
     """
     import datetime
-    import re
 
     if days == CHANGED:
         from shellguard.rules.proof import is_stale
 
         return is_stale(proofs.get(entry.path) if entry.layer is None else None, entry.file)
-    if entry.rule is None:
-        return True
-    dates = re.findall(r"\d{4}-\d{2}-\d{2}", entry.rule.checked)
     try:
-        checked = datetime.date.fromisoformat(dates[-1])
-    except (IndexError, ValueError):
+        checked = datetime.date.fromisoformat(entry.last_check)
+    except ValueError:
         return True
     return (datetime.date.today() - checked).days > days
 
 
 def _print_list(loaded: list[tuple[Entry, CommandRule]]) -> None:
     from shellguard.rules.check import examples_of
+    from shellguard.rules.reference import count_subcommands
 
     rows = []
     for entry, rule in loaded:
         options = sum(len(spec.distinct_options()) for _, spec in _specs(rule.spec))
-        names = ", ".join(names[0] for names, _ in _below(rule.spec))
-        rows.append(
-            (rule.command, names, str(options), str(len(examples_of(rule))), _file_of(entry)),
-        )
+        counts = (count_subcommands(rule.spec), options, len(examples_of(rule)))
+        rows.append((rule.command, entry.family, *map(str, counts), entry.last_check, _file_of(entry)))
     if not sys.stdout.isatty():  # for other programs: a tab between the columns, nothing folded
         for row in rows:
             click.echo("\t".join(visible(cell) for cell in row))
@@ -146,8 +142,8 @@ def _print_list(loaded: list[tuple[Entry, CommandRule]]) -> None:
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False)
-    for heading in ("command", "subcommands", "options", "examples", "file"):
-        right = heading in ("options", "examples")
+    for heading in ("command", "family", "subcommands", "options", "examples", "checked", "file"):
+        right = heading in ("subcommands", "options", "examples")
         table.add_column(heading, justify="right" if right else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(visible(cell)) for cell in row))
@@ -180,6 +176,8 @@ def _command_object(entry: Entry, rule: CommandRule) -> dict[str, Any]:
         "source": rule.source,
         "checked": rule.checked,
         "file": entry.path,
+        "family": entry.family,
+        "last_check": entry.last_check,
         "origin": entry.origin,
         "trusted": entry.trusted,
         "replaces": rule.replaces,
@@ -260,13 +258,50 @@ def show(name: str, subcommand: tuple[str, ...]) -> None:
 
 
 @rules.command()
-@click.argument("name")
+@click.argument("name", required=False)
 @click.argument("subcommand", nargs=-1)
-def page(name: str, subcommand: tuple[str, ...]) -> None:
-    """Print the page of a command as Markdown."""
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False),
+    help="Write the whole reference into this folder: a page for each command, and README.md, which lists them.",
+)
+def page(name: str | None, subcommand: tuple[str, ...], output: str | None) -> None:
+    """Print the page of a command as Markdown, or write the pages of all: `page --output FOLDER`.
+
+    A page says which calls are reads, which are not and why, with examples and the source. Exit status 1 when some file
+    is broken and has no page.
+    """
     from shellguard.rules.page import markdown
 
+    if (name is None) == (output is None):
+        raise click.UsageError("Name a command, or say with --output where the pages of all shall go.")
+    if output is not None:
+        sys.exit(_write_reference(output))
+    assert name is not None
     click.echo("\n".join(markdown(blocks, visible) for blocks in _pages(name, subcommand)), nl=False)
+
+
+def _write_reference(folder: str) -> int:
+    """Writes every page, those of the last time over again. Pages of rules that are gone stay."""
+    from shellguard.rules.library import entries
+    from shellguard.rules.reference import reference
+
+    found = list(entries(shelf_here()))
+    count = 0
+    try:
+        for path, text in reference(found, _proofs(), visible):
+            file = os.path.join(folder, *path.split("/"))
+            os.makedirs(os.path.dirname(file), exist_ok=True)
+            with open(file, "w", encoding="utf-8", newline="\n") as stream:
+                stream.write(text)
+            count += 1
+    except OSError as error:
+        raise click.ClickException(f"{visible(error.filename or folder)}: {error.strerror}") from error
+    broken = [entry.problem for entry in found if entry.problem is not None]
+    for problem in broken:
+        say(str(problem), err=True)
+    say(f"{count} pages in {folder}", err=True)
+    return int(bool(broken))
 
 
 def _pages(name: str, words: tuple[str, ...]) -> list[list[Block]]:

@@ -7,6 +7,7 @@ Reads YAML; a verdict never comes here.
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 
 from shellguard.errors import RuleError
@@ -39,6 +40,19 @@ class Entry:
     trusted: bool
     rule: CommandRule | None
     problem: RuleError | None = None
+
+    @property
+    def family(self) -> str:
+        """The folder of a shipped file (`vcs`); `user` or `project` for the others."""
+        if self.layer is not None:
+            return self.origin
+        return self.path.removeprefix(f"{RULES_FOLDER}/").rpartition("/")[0] or "other"
+
+    @property
+    def last_check(self) -> str:
+        """The last date in `checked`, as it stands there (`2026-11-30`); empty where there is none."""
+        dates = re.findall(r"\d{4}-\d{2}-\d{2}", self.rule.checked if self.rule is not None else "")
+        return dates[-1] if dates else ""
 
     @property
     def origin(self) -> str:

@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some text of a page; `code` is shown as it would be typed."""
+    """Some text of a page; `code` is shown as it would be typed. `link`: the path of another page that it leads to."""
 
     text: str
     code: bool = False
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,15 @@ def _spec_blocks(spec: Spec, rule: CommandRule, level: int) -> Iterator[Block]:
             ("options that matter", "takes", "effect", "acts on"),
             tuple(_option_row(option) for option in mattering),
         )
+    harmless = [" ".join(option.names) for option in spec.distinct_options() if option.harmless]
+    if harmless:
+        yield Paragraph((*_plain("Options that change nothing: "), *_codes(harmless)))
+    if spec.complete:
+        yield Paragraph(
+            _plain("These are all the options it has, so a word that nobody can see is no other.")
+        )
+    elif spec.options and not spec.accepts_anything:
+        yield Paragraph(_plain("Any other option makes a call unknown; so does a word that nobody can see."))
     variables = [entry for entry in spec.variables.entries() if entry.effects or entry.program]
     if variables and spec is rule.spec:
         yield Table(("variables that matter", "effect"), tuple(_variable_row(entry) for entry in variables))
@@ -255,6 +265,9 @@ def _inline(text: Text, visible: Callable[[str], str], *, in_table: bool = False
 
 
 def _piece(piece: Piece, visible: Callable[[str], str], *, in_table: bool) -> str:
+    if piece.link:
+        shown = _piece(Piece(piece.text, piece.code), visible, in_table=in_table)
+        return f"[{shown}](<{_address(visible(piece.link))}>)"
     text = visible(piece.text)
     if piece.code:
         return _code_span(text, in_table=in_table)
@@ -262,6 +275,15 @@ def _piece(piece: Piece, visible: Callable[[str], str], *, in_table: bool) -> st
         return f"<{text}>"
     first = "\\" if text[:1] in ("+", "-", "=") else ""
     return first + "".join(f"&#{ord(char)};" if char in _SPECIAL else char for char in text)
+
+
+def _address(path: str) -> str:
+    """A path as the destination of a link, in which nothing ends it or acts."""
+    return "".join(char if char in _ADDRESS and char not in "%&*" else _percent(char) for char in path)
+
+
+def _percent(char: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "replace"))
 
 
 def _code_span(text: str, *, in_table: bool) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -86,9 +87,17 @@ def test_list_is_a_line_a_command(place: Place) -> None:
     lines = place.run("rules", "list", status=None).stdout.splitlines()
     rows = {line.split("\t")[0]: line.split("\t") for line in lines}
     assert len(rows) > 90
-    assert rows["frob"] == ["frob", "", "0", "2", f"{LABEL}/frob.yaml (not trusted)"]
-    assert rows["git"][4] == "rules/vcs/git.yaml"
-    assert "branch" in rows["git"][1].split(", ")
+    assert rows["frob"] == [
+        "frob",
+        "project",
+        "0",
+        "0",
+        "2",
+        "2020-01-01",
+        f"{LABEL}/frob.yaml (not trusted)",
+    ]
+    assert (rows["git"][1], rows["git"][6]) == ("vcs", "rules/vcs/git.yaml")
+    assert int(rows["git"][2]) > 100
 
 
 def test_list_as_json_has_everything(place: Place) -> None:
@@ -157,6 +166,24 @@ def test_show_and_page(place: Place) -> None:
     assert "| writes | `uniq in out` |" in page
 
 
+def test_the_whole_reference(place: Place) -> None:
+    place.put("frob.yaml", GOOD)
+    place.put("bad.yaml", "command: bad\nefect: reads\n")
+    folder = place.project / "reference"
+    said = place.run("rules", "page", "--output", str(folder), status=1).stderr
+    assert "efect" in said
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    assert "[`git`](<vcs/git.md>)" in index
+    assert "[`frob`](<project/frob.md>)" in index
+    links = re.findall(r"\(<([^>]*)>\)", index)
+    assert len(links) > 400
+    assert sorted(links) == sorted(str(path.relative_to(folder)) for path in folder.glob("*/*.md"))
+    page = (folder / "vcs" / "git.md").read_text(encoding="utf-8")
+    assert page.startswith("# `git`\n")
+    assert "## `git branch`" in page
+    place.run("rules", "page", "--output", str(folder / "README.md" / "x"), status=1)
+
+
 def test_show_has_a_page_for_each_file(place: Place) -> None:
     place.put("ls.yaml", "command: ls\neffect: writes\n")
     page = place.run("rules", "page", "ls").stdout
@@ -180,6 +207,7 @@ def test_what_is_shown_does_not_act_on_the_terminal(place: Place) -> None:
         ("show", "nosuch"),
         ("show", "git", "nosuch"),
         ("page",),
+        ("page", "git", "--output", "x"),
         ("check", "nosuch"),
         ("check", "nosuch.yaml"),
         ("new", "nosuch"),

@@ -77,6 +77,10 @@ Rule: `rules/frob.yaml:1`
 | `-x` | one | its value is judged as a program |  |
 | `-e` | one | its value is a sed script |  |
 
+Options that change nothing: `-q`
+
+Any other option makes a call unknown; so does a word that nobody can see.
+
 | variables that matter | effect |
 | --- | --- |
 | `FROB_PAGER` | judged as a program |
@@ -113,6 +117,10 @@ A plain call reads, whatever its words are.
 | operands: 2 or more; one of `-n`; none of `-k` | network, reads |
 | first operand `a*`; `-k` with `x` | waits |
 | otherwise | writes |
+
+Options that change nothing: `-n`, `-k`
+
+Any other option makes a call unknown; so does a word that nobody can see.
 """
 
 
