@@ -164,3 +164,17 @@ def test_the_places_are_those_of_the_table(monkeypatch: pytest.MonkeyPatch, tmp_
     assert user_folder() == str(tmp_path / "config" / "rules")
     assert store() == str(tmp_path / "state" / "trusted-rules")
     assert f"`{PROJECT_FOLDER}`" in text
+
+
+def test_the_rule_that_is_written_step_by_step_is_the_shipped_one() -> None:
+    text = (ROOT / "docs/adding-a-rule.md").read_text(encoding="utf-8")
+    blocks = [part.split("```")[0] for part in text.split("```yaml\n")[1:]]
+    shipped = (ROOT / "rules/system/pmap.yaml").read_text(encoding="utf-8")
+    assert "\n".join(blocks) == shipped
+
+
+def test_the_rules_that_are_named_as_examples_are_there() -> None:
+    text = (ROOT / "docs/adding-a-rule.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(rules/[a-z]+/[a-z]+\.yaml)`", text)
+    assert len(named) > 8
+    assert [name for name in named if not (ROOT / name).is_file()] == []

@@ -68,7 +68,10 @@ def told_of(tool: str, *, fig: Path | None = None, deep: bool = False) -> Told:
 def add_subcommands(told: Told, words: list[str], depth: int) -> None:
     """What `TOOL SUBCOMMAND --help` says of each subcommand, and of those below it."""
     for names, below in told.subcommands():
-        below.add(from_help(output_of([*words, names[0], "--help"])))
+        said = from_help(output_of([*words, names[0], "--help"]))
+        if said.says_the_same(told):
+            continue
+        below.add(said)
         if depth > 1:
             add_subcommands(below, [*words, names[0]], depth - 1)
 

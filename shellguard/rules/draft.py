@@ -11,6 +11,7 @@ other spellings behind commas, a metavariable behind a blank or `=`, and then tw
 from __future__ import annotations
 
 import re
+import textwrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,8 +32,13 @@ _EITHER = re.compile(r"--\[no-\]([a-z0-9][a-z0-9-]*)")
 _LOWER_VALUE = re.compile(r" (?P<value>[a-z][a-z0-9_-]{0,30})(?=  |$|, )")
 _HEADING = re.compile(r"^[A-Za-z][A-Za-z /-]{0,40}:?$")
 _COMMANDS = re.compile(r"\bcommands?:?$", re.IGNORECASE)
-_COMMAND = re.compile(r"^ {2,8}(?P<names>[a-z][a-z0-9_-]{0,40}(?:, [a-z][a-z0-9_-]{0,40})*):?(?: {2,}\S.*)?$")
+_METAVARIABLE = r"(?:\[[^\]\n]{1,60}\]|<[^>\n]{1,40}>|[A-Z][A-Z0-9_|-]*|{[^}\n]{1,60}})(?:\.\.\.|…)?"
+_COMMAND = re.compile(
+    r"^ {2,8}(?P<names>[a-z][a-z0-9_-]{0,40}(?:, [a-z][a-z0-9_-]{0,40})*)"
+    rf"(?: {_METAVARIABLE}){{0,6}}:?(?: {{2,}}\S.*)?$"
+)
 _SEPARATORS = (", ", " | ", "|", "/", ",", " ")
+_VERSION_NOISE = re.compile(r"\b(?:version|from)\b", re.IGNORECASE)
 _OVERSTRIKE = re.compile(r".\x08")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\x1b\][^\x07]*\x07")
 
@@ -117,39 +123,63 @@ def subcommands_in(text: str) -> list[tuple[str, ...]]:
     return found
 
 
-def draft(command: str, told: Told) -> str:
-    """The text of a rule file for `command`, from what is told of it. The loader accepts it."""
+def draft(command: str, told: Told, version: str = "", date: str = "") -> str:
+    """The text of a rule file for `command`, from what is told of it. The loader accepts it.
+
+    `version` is how the tool names itself and its version, `date` today's; both may be empty.
+    """
     single_dash = any(len(name) > 2 and not name.startswith("--") for name in _spellings(told))
+    checked = f"{version or 'TODO its version'}, {date}" if date else "TODO the version you tried, and when"
     lines = [
         f"command: {_scalar(command)}",
         "summary: TODO what it does, in a sentence",
         "source: TODO the address of its manual",
-        "checked: TODO the version you tried, and when",
+        f"checked: {_quoted(checked)}",
         "",
-        "# A draft. Everything is unknown until you say what it does:",
-        "# - options that change nothing move to `flags` (no value), `values` (one), `maybe` (attached only);",
-        "# - try how many words each takes: `TOOL OPTION --output=f`; a help text is often wrong about it;",
-        "# - operands get a place: `operands: [{name: file, many: true, effect: reads}]`;",
-        "# - every line that stays needs an example; `shellguard rules check` says which are missing.",
-        "effect: unknown",
+        "# A draft: everything is unknown until you say what it does. docs/adding-a-rule.md goes through it.",
+        "effect: unknown                         # what a plain call does: reads, writes, [reads, network] ...",
     ]
     if single_dash:
         lines.append("style: words                            # it has options such as -name")
     lines += _spec_lines(told, "", MAX_WORDS)
-    lines += ["", "examples:", "  unknown: |", f"    {command}", ""]
+    lines += [
+        "# operands: [{name: file, many: true, effect: reads}]",
+        "",
+        "examples:",
+        "  unknown: |",
+        f"    {command}",
+        "  # read: |",
+        "  # write: |",
+        "",
+    ]
     return "\n".join(lines)
 
 
+def version_in(text: str) -> str:
+    """How a tool names itself and its version: the first line of `TOOL --version` that has a number, cut short."""
+    for line in plain(text)[:20]:
+        words = " ".join(_VERSION_NOISE.sub(" ", line).split())
+        if any(char.isdigit() for char in words) and words.isascii() and words.isprintable():
+            return words[:60].rstrip(" ,.:;")
+    return ""
+
+
 def _spellings(told: Told) -> Iterator[str]:
-    yield from told.options
+    yield from (name for name in told.options if not _is_repeated(name, told))
     for below in told.commands.values():
         yield from _spellings(below)
 
 
 def _spec_lines(told: Told, indent: str, most: int) -> list[str]:
     lines: list[str] = []
-    options = [option for option in told.groups() if all(_may_stand(name) for name in option.names)][:most]
+    options = [
+        option
+        for option in told.groups()
+        if all(_may_stand(name) for name in option.names)
+        and not all(_is_repeated(name, told) for name in option.names)
+    ][:most]
     if options:
+        lines += _ready(options, indent)
         lines.append(f"{indent}options:")
     for option in options:
         takes = "" if option.takes == "none" else f"takes: {option.takes}, "
@@ -166,6 +196,38 @@ def _spec_lines(told: Told, indent: str, most: int) -> list[str]:
         else:
             lines.append(f"{indent}  {_key(names)}: {{effect: unknown}}")
     return lines
+
+
+def _is_repeated(name: str, told: Told) -> bool:
+    """Whether it is an option of one letter, given twice or more: `-XX`."""
+    return len(name) > 2 and name[1] != "-" and len(set(name[1:])) == 1 and name[:2] in told.options
+
+
+_READY = (("flags", "none"), ("values", "one"), ("maybe", "maybe"))
+
+
+def _ready(options: list[Found], indent: str) -> list[str]:
+    """The options as a rule lists those that change nothing, as remarks: nobody has decided that yet."""
+    lines = [
+        f"{indent}# Take these over in place of `options`; there stay those that write, run, send or wait.",
+    ]
+    for word, takes in _READY:
+        groups = ["\0".join(option.names) for option in options if option.takes == takes]
+        if groups:
+            lines.append(f"{indent}# {word}:")
+            lines += [
+                f"{indent}#   {line}".replace("\0", " ")
+                for line in textwrap.wrap(
+                    ", ".join(groups), 110 - len(indent), break_long_words=False, break_on_hyphens=False
+                )
+            ]
+    return lines
+
+
+def _quoted(text: str) -> str:
+    """A text as a YAML scalar; in quotes where something in it might be read as more."""
+    plain_text = all(char.isalnum() or char in " .,+()-_/" for char in text) and text[:1].isalnum()
+    return text if plain_text else '"' + text.replace("\\", "/").replace('"', "'") + '"'
 
 
 def _may_stand(name: str) -> bool:

@@ -83,6 +83,10 @@ class Told:
             for names, below in other.subcommands():
                 self.add_command(names).add(below, sure=sure, depth=depth + 1)
 
+    def says_the_same(self, other: Told) -> bool:
+        """Whether another source names the same options and subcommands, as where one help text is for all of them."""
+        return self.options.keys() == other.options.keys() and self.commands.keys() == other.commands.keys()
+
 
 def from_help(text: str) -> Told:
     """What a help text says."""

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shellguard import classify
-from shellguard.rules.draft import Found, draft, options_in, subcommands_in
+from shellguard.rules.draft import Found, draft, options_in, subcommands_in, version_in
 from shellguard.rules.load import load_text
 from shellguard.rules.shelf import Shelf
 from shellguard.rules.told import Told, from_help, from_manual
@@ -58,6 +58,14 @@ def test_a_spelling_is_taken_once() -> None:
     ]
 
 
+def test_subcommands_with_their_operands() -> None:
+    text = (
+        "Commands:\n  list [PATTERN...]      List\n  show LINK      Show\n  set <name> [VALUE...]   Set\n"
+        "  up DEVICES...\n  renew DEVICE|ALL...  Renew\n  a sentence of text   no\n"
+    )
+    assert subcommands_in(text) == [("list",), ("show",), ("set",), ("up",), ("renew",)]
+
+
 def test_subcommands() -> None:
     text = "Usage: x\n\nAvailable Commands:\n  list, ls    List\n  run:   Run\n  a b  no\n\nOptions:\n  not    this\n"
     assert subcommands_in(text) == [("list", "ls"), ("run",)]
@@ -82,25 +90,64 @@ def test_a_draft() -> None:
     told = from_help(HELP)
     told.add(from_help("  -a, --all\n  -o, --output\n  -z     from the manual\n"))
     told.commands["list"].add(from_help("  -l, --long\n"))
-    text = draft("frob", told)
-    assert text.split("effect: unknown\n", 1)[1] == (
+    told.add(from_help("  -q   quiet\n  -qq  more so\n"))
+    text = draft("frob", told, "frob 1.0", "2026-11-30")
+    assert "checked: frob 1.0, 2026-11-30\n" in text
+    assert "style: words" not in text
+    assert "\n# Take these over in place of `options`" in text
+    assert text.split("there stay those that write, run, send or wait.\n", 1)[1] == (
+        "# flags:\n"
+        "#   -a --all, -? --help, -z, -q\n"
+        "# values:\n"
+        "#   -o --output\n"
+        "# maybe:\n"
+        "#   --color\n"
         "options:\n"
         "  -a --all: {effect: unknown}\n"
         "  -o --output: {takes: one, effect: unknown}     # the sources differ: one or none\n"
         "  --color: {takes: maybe, effect: unknown}\n"
         '  "-? --help": {effect: unknown}\n'
         "  -z: {effect: unknown}\n"
+        "  -q: {effect: unknown}\n"
         "subcommands:\n"
         "  list:\n"
         "    effect: unknown\n"
+        "    # Take these over in place of `options`; there stay those that write, run, send or wait.\n"
+        "    # flags:\n"
+        "    #   -l --long\n"
         "    options:\n"
         "      -l --long: {effect: unknown}\n"
         "  remove: {effect: unknown}\n"
+        "# operands: [{name: file, many: true, effect: reads}]\n"
         "\n"
         "examples:\n"
         "  unknown: |\n"
         "    frob\n"
+        "  # read: |\n"
+        "  # write: |\n"
     )
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("frob (GNU coreutils) 9.1\nmore 3\n", "frob (GNU coreutils) 9.1"),
+        ("\nfrob version 2.0.\n", "frob 2.0"),
+        ("frob: invalid option -- '-'\n", ""),
+        ("frób 1\nusage 2\n", "usage 2"),
+        ("", ""),
+        ("x" * 100 + " 1", "x" * 60),
+    ],
+)
+def test_the_version_of_a_tool(text: str, expected: str) -> None:
+    assert version_in(text) == expected
+
+
+@given(version=st.text(max_size=60), date=st.sampled_from(["", "2026-11-30"]))
+def test_any_version_can_stand_in_a_draft(version: str, date: str) -> None:
+    said = version_in(version)
+    rule = load_text(draft("frob", Told(), said, date), "frob.yaml")
+    assert rule.checked.endswith(date)
 
 
 WORDS = ["-a", "--all", "-long", "-?", "=FILE", "[=X]", "<x>", "Commands:\n", "list", "no"]
