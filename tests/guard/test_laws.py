@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from shellguard.guard import Controller, Decision, GuardConfig, State, ToolCall, ToolResult, step
 from shellguard.guard.events import AFTER, BEFORE, RELEASE, RESERVE, TURN, Event
 from shellguard.guard.model import CLASSES
+from shellguard.guard.observe import event_before
 from shellguard.guard.snapshot import state_to
 from tests.guard.replays import config
 from tools.fuzz_guard import fuzz
@@ -265,6 +266,17 @@ def test_a_tool_may_have_a_normaliser_of_its_own() -> None:
     for number in range(4):
         decision = guard.after(ToolCall("other"), ToolResult({"text": f"sunny at {number} degrees"}))
     assert decision.action == "allow"
+
+
+def test_a_result_belongs_to_the_call_of_its_name() -> None:
+    guard = Controller(config(), clock=lambda: 0.0)
+    for name in ("first", "second"):
+        guard.before(ToolCall("plan", {"a": 1}, call_id=name))
+    guard.after(ToolCall("plan", {"a": 1}, call_id="second"), ToolResult("done"))
+    [pending] = guard.state().pending
+    assert pending.call_id == event_before(ToolCall("plan", call_id="first"), config(), 0.0).call_id
+    guard.after(ToolCall("plan", {"a": 1}), ToolResult("done"))
+    assert guard.state().pending == ()
 
 
 def test_a_refusal_is_no_result() -> None:

@@ -181,3 +181,34 @@ def test_one_text_for_one_result() -> None:
         assert each.after is not None
         assert each.after.text.count(".") <= 3
         assert (each.after.text == "") == (each.after.action == "allow")
+
+
+def test_what_is_too_old_does_not_count() -> None:
+    settings = config(window_max_seconds=100.0, wait_spacing=0)
+    assert stopped(play([sh("cat a", "same", seconds=40)] * 9, settings)) == 6
+    assert not stopped(play([sh("cat a", "same", seconds=101)] * 9, settings))
+    assert (
+        stopped(play([sh("cat a", "same", seconds=101)] * 9, config(window_max_seconds=0.0, wait_spacing=0)))
+        == 6
+    )
+
+
+def test_a_refused_call_counts_again_when_it_may_run_again() -> None:
+    read, edit = sh("cat a", "same"), Call("edit", {"n": 1}, "ok")
+    seen = play([*[read] * 6, edit, *[read] * 6])
+    assert [number for number, each in enumerate(seen) if not each.ran] == [5, 12]
+
+
+def test_another_call_that_succeeds_opens_the_way_for_one_more() -> None:
+    fails = [sh(f"ls d{n}", f"ls: cannot access 'd{n}': No such file", 2) for n in range(16)]
+    seen = play([*fails[:12], sh("pwd", "/x"), *fails[12:]])
+    assert [number for number, each in enumerate(seen) if not each.ran] == [10, 11, 14, 15, 16]
+
+
+def test_a_changing_result_is_told_with_its_count() -> None:
+    seen = play([Call("search", {"q": "x"}, "a" * n) for n in range(17)])
+    told = [each.after for each in seen if each.after is not None and each.after.action == "warn"]
+    assert [(each.code, each.count, each.period) for each in told] == [
+        ("changing_result_warning", 8, 0),
+        ("changing_result_warning", 16, 0),
+    ]
