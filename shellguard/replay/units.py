@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
+from pathlib import Path
 from typing import BinaryIO
 from zlib import crc32
 
@@ -21,6 +22,7 @@ from shellguard.replay.options import Options
 from shellguard.replay.outcomes import line_of, row_of
 from shellguard.replay.sessions import Sessions
 from shellguard.replay.summary import Summary
+from shellguard.replay.workplace import private
 from shellguard.transcripts import rows
 from shellguard.transcripts.detect import calls_of, reader_of
 from shellguard.transcripts.discover import discovered
@@ -199,9 +201,9 @@ def split(work: Split, folder: str) -> None:
     Raises UnreadableError for a file that cannot be read to its end; nothing of it counts then.
     """
     source = Source(work.source)
-    shards = [open(os.path.join(folder, f"{shard}"), "wb", buffering=1 << 16) for shard in range(work.shards)]  # noqa: SIM115
+    shards = [private(Path(folder) / f"{shard}", 1 << 15) for shard in range(work.shards)]
     try:
-        with open(os.path.join(folder, "order"), "wb", buffering=1 << 16) as order:
+        with private(Path(folder) / "order") as order:
             for number, line in source.lines():
                 shard = crc32(_session_of(line)) % work.shards
                 order.write(shard.to_bytes(2, "big"))

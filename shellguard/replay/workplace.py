@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import time
 from contextlib import suppress
@@ -21,6 +22,7 @@ from shellguard.places import folder
 from shellguard.replay.summary import Summary
 
 MAX_AGE = 7 * 86_400.0
+_KEY = re.compile("[0-9a-f]{32}")
 
 
 class BusyError(Exception):
@@ -34,7 +36,8 @@ class Workplace:
         """Raises BusyError where the same run is going on, and OSError where the folder cannot be made."""
         root = Path(base) if base is not None else Path(folder("cache")) / "replay"
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _sweep(root)
+        if base is None:
+            _sweep(root)  # a folder that somebody named may hold what is not ours
         self.folder = root / key
         self.folder.mkdir(mode=0o700, exist_ok=True)
         self._lock = _locked(self.folder / "lock")
@@ -70,11 +73,11 @@ def finish(path: Path, part: Path) -> None:
     os.replace(part, path)
 
 
-def private(path: Path) -> BinaryIO:
+def private(path: Path, buffering: int = 1 << 18) -> BinaryIO:
     """A new file for this user alone."""
     with suppress(FileNotFoundError):
         path.unlink()
-    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b", buffering=1 << 18)
+    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b", buffering=buffering)
 
 
 def _locked(path: Path) -> IO[bytes] | None:
@@ -93,6 +96,8 @@ def _locked(path: Path) -> IO[bytes] | None:
 
 def _sweep(root: Path) -> None:
     for path in root.iterdir():
+        if not _KEY.fullmatch(path.name):
+            continue
         with suppress(OSError):
             if time.time() - path.stat().st_mtime > MAX_AGE:
                 shutil.rmtree(path, ignore_errors=True)

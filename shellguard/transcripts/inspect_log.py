@@ -65,7 +65,7 @@ def read_archive(source: Source) -> Iterator[Call | Problem]:
                 continue
             if (
                 entry.file_size > MAX_DOCUMENT
-                or entry.file_size > (1 << 20) + 10 * MAX_RATIO * entry.compress_size
+                or entry.file_size > (1 << 20) + MAX_RATIO * entry.compress_size
             ):
                 yield source.problem(f"{entry.filename}: unpacks to far more than it holds; skipped")
                 continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from shellguard.replay import units
 from shellguard.replay.options import Options
 from shellguard.replay.run import How, replay
+from shellguard.replay.workplace import BusyError
 from shellguard.transcripts import files
 from tests.replay.calls import EMPTY, START, incident, lines_of, replayed
 from tests.transcripts.test_readers import FIXTURES
@@ -299,3 +301,37 @@ def test_work_that_is_done_is_not_done_again(
     assert [row["command"] for row in second.rows()] == [f"cat {name}" for name in "abcd"]
     second.close()
     assert list(work.iterdir()) == []
+
+
+def test_a_large_file_that_is_damaged_counts_for_nothing(
+    tmp_path: Path, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(units, "SHARD_BYTES", 1 << 14)
+    packed = gzip.compress(lines_of(many(sessions=4, calls=40)).encode())
+    (tmp_path / "a.jsonl.gz").write_bytes(packed[:-20])
+    good = written(tmp_path / "good.jsonl", [call("ls")])
+    found, rows = replayed(tmp_path / "a.jsonl.gz", good, work=work)
+    assert (found["calls"], len(rows), found["errors"]) == (1, 1, 1)
+    assert "cut" in found["problems"][0]["message"]
+
+
+def test_only_our_own_old_folders_are_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHELLGUARD_HOME", str(tmp_path / "home"))
+    path = written(tmp_path / "a.jsonl", [call("ls")])
+    ours = tmp_path / "home" / "cache" / "replay"
+    for folder in (ours / ("0" * 32), ours / "notes", tmp_path / "named" / ("0" * 32)):
+        folder.mkdir(parents=True)
+        os.utime(folder, (1, 1))
+    for work in (None, str(tmp_path / "named")):
+        replay([str(path)], Options(), How(jobs=1, work=work)).close()
+    assert [folder.name for folder in ours.iterdir()] == ["notes"]
+    assert [folder.name for folder in (tmp_path / "named").iterdir()] == ["0" * 32]
+
+
+def test_the_same_replay_is_not_done_twice_at_a_time(tmp_path: Path, work: Path) -> None:
+    path = written(tmp_path / "a.jsonl", [call("ls")])
+    first = replay([str(path)], Options(), How(jobs=1, work=str(work)))
+    with pytest.raises(BusyError):
+        replay([str(path)], Options(), How(jobs=1, work=str(work)))
+    first.close()
+    assert (work / "x").parent.stat().st_mode & 0o077 == 0

@@ -9,6 +9,7 @@ import json
 import lzma
 import random
 import sqlite3
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -242,6 +243,21 @@ def test_what_is_no_transcript_is_named(data: bytes, tmp_path: Path) -> None:
     calls, problems = read(path)
     assert calls == []
     assert len(problems) == 1
+
+
+def test_an_archive_of_inspect_is_read_and_a_bomb_in_it_named(tmp_path: Path) -> None:
+    log = json.loads((FIXTURES / "inspect/log.json").read_text(encoding="utf-8"))
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", "{}")
+        for number, sample in enumerate(log["samples"]):
+            archive.writestr(f"samples/{number}_epoch_1.json", json.dumps(sample))
+        archive.writestr("samples/bomb.json", b" " * (8 << 20))
+        archive.writestr("samples/broken.json", "{")
+    calls, problems = read(path)
+    whole = read(FIXTURES / "inspect/log.json")[0]
+    assert [call.command for call in calls] == [call.command for call in whole]
+    assert ["skipped" in problem.message for problem in problems] == [True, False]
 
 
 def test_bytes_that_are_no_text_do_not_lose_a_line(tmp_path: Path) -> None:
