@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from shellguard.effects import Effect, Fact, Kind
 from shellguard.engine import classify
+from shellguard.replay.cleaning import clean
 from shellguard.replay.options import Options
 from shellguard.rules.shelf import Shelf
 from shellguard.verdict import READ, UNKNOWN, WRITE, Verdict
@@ -44,6 +45,7 @@ class Judge:
         self._given: Shelf | None = None if shelf is Shelf.default() else shelf
         self._assumptions = options.assumptions()
         self._policy = options.chosen_policy(shelf)
+        self._raw = options.raw
         self._known: dict[str, Judged] = {}
 
     def judged(self, command: str) -> Judged:
@@ -64,7 +66,7 @@ class Judge:
         if verdict.kind != READ:
             for each in verdict.facts:
                 if each.effect == Effect.UNKNOWN and (verdict.kind == UNKNOWN or each.kind == Kind.NO_RULE):
-                    heads.append(_head(each, verdict.text))
+                    heads.append(clean(_head(each, verdict.text), self._raw))
                     if each.kind == Kind.NO_RULE:
                         missing.append(heads[-1])
         return Judged(

@@ -8,13 +8,11 @@ from hashlib import blake2b
 from typing import Any
 
 from shellguard.redact import redact, secrets_in
+from shellguard.replay.cleaning import clean
 from shellguard.replay.judge import Judged
 from shellguard.replay.options import MAX_COMMAND
 from shellguard.replay.sessions import Said
 from shellguard.transcripts.model import Call
-
-REMEMBERED = 4_096
-_redacted: dict[str, str] = {}
 
 FIELDS = (
     *(
@@ -34,19 +32,6 @@ FIELDS = (
     *("started_at", "elapsed", "expect"),
 )
 """The fields of a row, in their order. `verdict` to `words` are null for a call of a tool that is no shell."""
-
-
-def clean(text: str, raw: bool) -> str:
-    """The text as it may be stored: secrets and personal details replaced, unless it is wanted raw."""
-    if raw or not text:
-        return text
-    found = _redacted.get(text)
-    if found is None:
-        found = redact(text)
-        if len(_redacted) >= REMEMBERED:
-            _redacted.clear()
-        _redacted[text] = found
-    return found
 
 
 def row_of(call: Call, judged: Judged | None, said: Said, raw: bool) -> dict[str, Any]:

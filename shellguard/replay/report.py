@@ -21,6 +21,7 @@ from typing import Any
 from shellguard._version import __version__
 from shellguard.explain import visible
 from shellguard.replay.baseline import Comparison
+from shellguard.replay.cleaning import clean
 from shellguard.replay.run import Replay
 from shellguard.replay.summary import KINDS, Summary, most_common, ranked
 from shellguard.replay.workplace import finish, private
@@ -106,6 +107,7 @@ def rendered(
     timelines, commands = _timelines(summary, rows)
     data = {"commands": commands, "sessions": [timeline.cells for timeline in timelines]}
     loops = ranked(summary.loops)
+    raw = bool(stamp["options"].get("raw"))
     return environment.from_string(template).render(
         script=_Raw(script),
         style=_Raw(style),
@@ -126,6 +128,10 @@ def rendered(
         unknown=_unknown(summary),
         comparison=comparison,
         most_rows=MOST_ROWS,
+        problems=[
+            (clean(path, raw), line, clean(message, raw))
+            for path, line, message in summary.problems[:MOST_ROWS]
+        ],
     )
 
 

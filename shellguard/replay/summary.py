@@ -10,8 +10,8 @@ from typing import Any
 
 from shellguard.explain import visible
 from shellguard.guard.model import BLOCK, HALT, WAIT, WARN
+from shellguard.replay.cleaning import clean
 from shellguard.replay.judge import MAX_HEAD, Judged
-from shellguard.replay.outcomes import clean
 from shellguard.replay.sessions import Loop, Said
 from shellguard.transcripts.model import Call, Problem
 from shellguard.verdict import READ, UNKNOWN, WRITE

@@ -149,6 +149,18 @@ def test_the_policy_names_exactly_what_is_there(tmp_path: Path) -> None:
     assert not [attributes for _, attributes in found.elements if "style" in attributes]
 
 
+def test_no_secret_and_no_person_stands_in_it(tmp_path: Path) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    command = f"tool-{secret} /home/somebody/x; curl -u ann:hunter22 h"
+    calls = [{"session": "/home/somebody/p", "tool": "bash", "args": {"command": command}, "result": "x"}] * 8
+    (tmp_path / "home" / "somebody").mkdir(parents=True)
+    text, _ = page([*calls, {"tool": 5}], tmp_path / "home" / "somebody")
+    for word in (secret, "somebody", "hunter22"):
+        assert word not in text
+    text, _ = page(calls, tmp_path, raw=True)
+    assert secret in text
+
+
 def test_without_calls_it_says_so(tmp_path: Path) -> None:
     _, found = page([], tmp_path)
     assert "No calls were found." in " ".join(found.texts)
