@@ -100,9 +100,13 @@ class Summary:
         """How many sessions there are; sub-agents belong to theirs."""
         return len(self.session_names) + self.sessions_beyond
 
-    def session(self, source: str, session: str) -> None:
-        """A session has a call. One that several files hold counts once, as far as names are remembered."""
-        name = blake2b(f"{len(source)}:{source}{session}".encode("utf-8", "surrogatepass"), digest_size=8)
+    def session(self, source: str, session: str, path: str = "") -> None:
+        """A session has a call. One that several files hold counts once, as far as names are remembered; with `path`
+        one of the same name in another file is another."""
+        name = blake2b(
+            f"{len(source)}:{len(session)}:{source}{session}{path}".encode("utf-8", "surrogatepass"),
+            digest_size=8,
+        )
         self.session_names.add(int.from_bytes(name.digest(), "big"))
         if len(self.session_names) > MOST_SESSIONS:
             self.sessions_beyond += len(self.session_names)

@@ -241,6 +241,24 @@ def _calls_of_shard(unit: Unit) -> Iterator[Call | Problem]:
                 yield rows.call_of(record, source, int(number), counts)
 
 
+_ONE_A_FILE = frozenset(
+    {
+        *(
+            "anthropic",
+            "atif",
+            "codex",
+            "gemini",
+            "inspect",
+            "mini-swe-agent",
+            "openai-chat",
+            "openai-responses",
+        ),
+        *("openhands", "swe-agent", "trae"),
+    }
+)
+"""Formats of which a session never goes on in another file, whatever it is called there."""
+
+
 # --- one unit --------------------------------------------------------------------------------------------------
 
 
@@ -265,7 +283,7 @@ class Worker:
                 calls_of(Source(path, files, named=named)) if unit.shard is None else _calls_of_shard(unit)
             )
             skipped = unit.skipped[place] if unit.skipped else frozenset()
-            void = self._source(items, unit, skipped, part, out, tick)
+            void = self._source(items, unit, path, skipped, part, out, tick)
             if void is not None:
                 part = Summary()
                 part.problem(void)
@@ -279,6 +297,7 @@ class Worker:
         self,
         items: Iterator[Call | Problem],
         unit: Unit,
+        path: str,
         skipped: frozenset[str],
         summary: Summary,
         out: BinaryIO | None,
@@ -303,7 +322,7 @@ class Worker:
             said = sessions.call(item)
             if last != (item.source, item.session):
                 last = (item.source, item.session)
-                summary.session(*last)
+                summary.session(item.source, item.session, path if item.source in _ONE_A_FILE else "")
             summary.count(item, judged, said)
             if out is not None:
                 out.write(line_of(row_of(item, judged, said, raw)).encode("ascii") + b"\n")

@@ -32,6 +32,22 @@ SAMPLE = 256 * 1024
 """Bytes at the beginning of a file that its format is told from."""
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
+_COMMON_NAMES = frozenset(
+    {
+        *(
+            "trajectory",
+            "output",
+            "messages",
+            "history",
+            "log",
+            "session",
+            "conversation",
+            "transcript",
+            "events",
+        ),
+        *("chat", "result", "results", "calls", "state", "run", "trace", "checkpoint", "response", "wire"),
+    }
+)
 COMPRESSED_SUFFIXES = (".gz", ".zst", ".bz2", ".xz")
 
 
@@ -63,11 +79,18 @@ class Source:
 
     @property
     def stem(self) -> str:
-        """The name of the file without its endings: what a session is called whose record does not say."""
-        name = os.path.basename(self.path.rstrip("/\\"))
+        """What a session is called whose record does not say: the name of the file without its endings.
+
+        Of a name that many runs give their file, the two folders above are a part.
+        """
+        folder, name = os.path.split(self.path.rstrip("/\\"))
         for suffix in (*COMPRESSED_SUFFIXES, ".jsonl", ".ndjson", ".json", ".traj"):
             name = name.removesuffix(suffix)
-        return name
+        if name.lower() not in _COMMON_NAMES:
+            return name
+        return "/".join(
+            [*[part for part in folder.replace("\\", "/").split("/") if part not in ("", ".")][-2:], name]
+        )
 
     def sample(self, most: int = SAMPLE) -> bytes:
         """The beginning, unpacked: so many bytes. Raises OSError and UnreadableError."""

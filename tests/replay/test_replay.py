@@ -237,6 +237,16 @@ def test_a_session_that_two_files_hold_counts_once(work: Path) -> None:
     assert [json.loads(row)["command"] for row in rows].count("gh pr checks 1") == 1
 
 
+def test_files_of_one_name_are_sessions_of_their_own(tmp_path: Path, work: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name / "agent").mkdir(parents=True)
+        data = (FIXTURES / "trae/trajectory.json").read_bytes()
+        (tmp_path / name / "agent" / "trajectory.json").write_bytes(data)
+    found, rows = replayed(tmp_path / "one", tmp_path / "two", work=work)
+    assert (found["calls"], found["sessions"]) == (8, 2)
+    assert {json.loads(row)["session"] for row in rows} == {"one/agent/trajectory", "two/agent/trajectory"}
+
+
 def test_every_fixture_is_replayed(work: Path) -> None:
     found, _ = replayed(FIXTURES, work=work)
     assert found["calls"] == sum(found["formats"].values()) > 80
