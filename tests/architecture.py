@@ -74,7 +74,7 @@ PURE = (
         "guard.snapshot",
         "guard.records",
     ),
-    *("approval.gate", "approval.inside", "approval.statements", "workers.resume"),
+    *("approval.gate", "approval.inside", "approval.python_text", "approval.statements", "workers.resume"),
 )
 """Modules whose answers depend on their arguments alone. A pure module imports only pure modules."""
 

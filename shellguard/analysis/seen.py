@@ -58,11 +58,12 @@ class Seen:
         )
         self.words_from, self.input_from, self.text = log.words_from, log.input_from, log.text
 
-    def renamed(self, name: str, words: tuple[Value, ...]) -> Seen:
-        """The same call as one of another command."""
+    def renamed(self, name: str, words: tuple[Value, ...], via: str | None = None) -> Seen:
+        """The same call as one of another command; `via`: that it is run by this one."""
         other = Seen.__new__(Seen)
         other.name, other.path, other.words, other.written = name, (name,), words, self.written
-        other.span, other.via, other.text = self.span, self.via, self.text
+        other.span, other.text = self.span, self.text
+        other.via = self.via if via is None else (*self.via, via)
         other.words_from, other.input_from = self.words_from, self.input_from
         return other
 

@@ -62,7 +62,10 @@ def _check(text: str, shelf: Shelf | None, taken: Assumptions, rules: Shelf, dep
     if depth < MAX_DEPTH:
         for inner, span in dict.fromkeys(texts_inside(text, log, gates)):
             for each in _check(inner, shelf, taken, rules, depth + 1).gated:
-                if not each.gate.unread:  # a guess need not be a text
+                # A guess need not be a text, and what the engine has read itself is there already.
+                if not each.gate.unread and all(
+                    (each.gate.name, each.what) != (known.gate.name, known.what) for known in found
+                ):
                     found.append(replace(each, span=span))
     unique = {(each.gate.name, each.span, each.what): each for each in found}
     names = dict.fromkeys(seen.name for seen in log.commands if seen.name)

@@ -131,6 +131,31 @@ def holds(shape: Shape, seen: Seen) -> bool:
     return bool(texts) and texts[0] is not None and any(p.matches(texts[0]) for p in shape.first)
 
 
+def _inside(shape: Shape, seen: Seen, skip: int) -> tuple[Value, ...]:
+    """The words of the command inside a call, behind `skip` more operands; empty where there is none."""
+    wanted = shape.words[1:]
+    words = seen.words
+    if wanted and wanted[0][0] == "-":
+        at = next((index for index, word in enumerate(words) if _text(word) == wanted[0]), len(words))
+        return words[at + 1 :]
+    if seen.path[1:] != wanted[: len(seen.path) - 1]:
+        return ()
+    before: list[str | None] = [*wanted[len(seen.path) - 1 :], *[None] * skip]
+    index = 0
+    while index < len(words):
+        text = _text(words[index])
+        if text is not None and len(text) > 1 and text[0] == "-":
+            index += 2 if takes_next(text, shape.values) else 1
+            continue
+        if not before:
+            return words[index:]
+        expected = before.pop(0)
+        if expected is not None and expected != text:
+            return ()
+        index += 1
+    return ()
+
+
 def parted(
     words: Sequence[Value], values: tuple[str, ...], posix: bool = False
 ) -> tuple[list[str], list[Value]]:
@@ -208,21 +233,25 @@ class Calls:
     def __init__(self, log: Log, gates: Gates) -> None:
         self.log, self.gates = log, gates
         self.by_name: dict[str, list[Seen]] = {}
-        self.boxed = list(self._boxed())
+        self.boxed = list(self._boxed(log.commands))
         for seen in [*log.commands, *self.boxed]:
             for name in {seen.path[0].rpartition("/")[2], name_of(seen)}:
                 self.by_name.setdefault(name, []).append(seen)
         self.targets = list(self._targets())
 
-    def _boxed(self) -> Iterator[Seen]:
-        """The commands that are called by way of another (`busybox rm`)."""
-        for seen in self.log.commands:
-            if (
-                name_of(seen) in self.gates.boxes
-                and seen.words
-                and (name := _text(seen.words[0])) is not None
-            ):
-                yield seen.renamed(name, seen.words[1:])
+    def _boxed(self, commands: Sequence[Seen], depth: int = 3) -> Iterator[Seen]:
+        """The commands that are called by way of another (`busybox rm`, `poetry run python -m twine`)."""
+        found = []
+        for skip, shapes in enumerate((self.gates.boxes, self.gates.images)):
+            for shape in shapes:
+                for seen in commands:
+                    if shape.words[0] in (name_of(seen), seen.path[0]):
+                        words = _inside(shape, seen, skip)
+                        if words and (name := _text(words[0])) is not None:
+                            found.append(seen.renamed(name, words[1:], name_of(seen)))
+        yield from found
+        if found and depth > 0:
+            yield from self._boxed(found, depth - 1)
 
     def named(self, name: str) -> list[Seen]:
         """The calls of a command, by the name of its rule or the one that was used."""

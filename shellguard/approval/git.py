@@ -45,16 +45,45 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**found, **(extra or {})}
 
 
+def _lenient(name: str) -> list[str]:
+    return ["-c", f"filter.{name}.required=false"]
+
+
+def _failed_filter(message: str) -> str | None:
+    """The filter that git says has failed: `x: clean filter 'lfs' failed`, `x: smudge filter lfs failed`."""
+    for line in message.split("\n"):
+        before, found, behind = line.partition(" filter ")
+        if found and before.endswith(("clean", "smudge")) and behind.endswith(" failed"):
+            return behind.removesuffix(" failed").strip("'")
+    return None
+
+
 class Git:
     """git in one folder. `extra` are variables for every call: another index, another store of objects."""
 
     def __init__(self, folder: str, extra: Mapping[str, str] | None = None) -> None:
         self.folder = folder
         self.extra = dict(extra or {})
+        self.lenient: tuple[str, ...] = ()
+        """Filters of the configuration that fail, and without which it has to go on."""
 
     def having(self, **extra: str) -> Git:
         """The same with more variables."""
-        return Git(self.folder, {**self.extra, **extra})
+        other = Git(self.folder, {**self.extra, **extra})
+        other.lenient = self.lenient
+        return other
+
+    def patient(self, *arguments: str, data: bytes = b"") -> None:
+        """Runs a command that filters files; one whose filter fails is run again without that filter."""
+        while True:
+            try:
+                self.run(*arguments, data=data)
+                return
+            except GitError as error:
+                name = _failed_filter(error.message)
+                if name is None or name in self.lenient:
+                    raise
+                self.lenient = (*self.lenient, name)
 
     def run(
         self, *arguments: str, data: bytes = b"", statuses: Sequence[int] = (0,), hooks: bool = False
@@ -66,6 +95,7 @@ class Git:
         Raises: GitError for a status that is not in `statuses`, or where git cannot be started.
         """
         settings = ["-c", "core.fsmonitor=false", "-c", "gc.auto=0", "-c", "core.quotePath=false"]
+        settings += ["-c", "core.safecrlf=false", *(word for name in self.lenient for word in _lenient(name))]
         if not hooks:
             settings += ["-c", f"core.hooksPath={os.devnull}"]
         try:

@@ -33,7 +33,11 @@ def texts_inside(text: str, log: Log, gates: Gates) -> Iterator[tuple[str, Span]
     """Every shell text that a command of `text` is given, as far as it is written there, with the place of it."""
     calls = Calls(log, gates)
     for seen, call, rule in calls.interpreters():
-        if not rule.shell or SHELL_TEXT in seen.via or "eval" in seen.via:
+        if SHELL_TEXT in seen.via or "eval" in seen.via:
+            continue
+        if not rule.shell:
+            if name_of(call).startswith(("python", "pypy")):
+                yield from _python(text, seen, programs_of(rule, call), log)
             continue
         programs = list(programs_of(rule, call))
         if rule.words:
@@ -44,6 +48,15 @@ def texts_inside(text: str, log: Log, gates: Gates) -> Iterator[tuple[str, Span]
                 yield from ((each, seen.span) for each in _input(text, seen, log))
             elif program.span != seen.span:
                 yield _guess(text, program), seen.span
+
+
+def _python(text: str, seen: Seen, programs: Iterator[Value | None], log: Log) -> Iterator[tuple[str, Span]]:
+    from shellguard.approval.python_text import commands_in
+
+    for program in programs:
+        texts = list(_input(text, seen, log)) if program is None else [_guess(text, program)]
+        for each in texts:
+            yield from ((command, seen.span) for command in commands_in(each))
 
 
 def _input(text: str, seen: Seen, log: Log) -> Iterator[str]:

@@ -191,7 +191,7 @@ def _add_all(work: _Work) -> None:
         paths = ["--", ":/", *(f":(exclude,top,literal){path}" for path in work.excluded)]
         sparse = ["--sparse"] if work.git.asks("config", "--bool", "core.sparseCheckout") == "true" else []
         try:
-            work.git.run("-c", "advice.addEmbeddedRepo=false", "add", "-A", *sparse, *paths)
+            work.git.patient("-c", "advice.addEmbeddedRepo=false", "add", "-A", *sparse, *paths)
             return
         except GitError as error:
             found = [path for path in _blamed(error.message) if path not in work.excluded]
@@ -306,7 +306,7 @@ def _write_files(snapshot: Snapshot, folder: str) -> None:
             git = git.having(GIT_DIR=git_directory(snapshot.top))
             git.folder = folder
             git.run("read-tree", snapshot.tree)
-            git.run("checkout-index", "-a", "-f", "-q")
+            git.patient("checkout-index", "-a", "-f", "-q")
     except (GitError, OSError) as error:
         raise SnapshotError(f"{folder} cannot be filled: {error}") from error
 
@@ -352,7 +352,7 @@ def _change(snapshot: Snapshot, now: Snapshot, git: Git, source: Git) -> None:
             for path in changed:
                 _make_way(git.folder, path)
             data = b"".join(os.fsencode(path) + b"\0" for path in changed)
-            other.run("checkout-index", "-f", "-q", "-z", "--stdin", data=data)
+            other.patient("checkout-index", "-f", "-q", "-z", "--stdin", data=data)
     except (GitError, OSError) as error:
         raise SnapshotError(f"{git.folder} cannot be put back: {error}") from error
 

@@ -153,9 +153,10 @@ class Client(Record):
 class Gates(Record):
     """The whole file.
 
-    `boxes` are commands whose first operand is the command (`busybox`). `remote` and `decoders` are the commands whose
-    output comes from where `CODE_FROM` says. `writers` are commands of which the rules do not say which words they
-    write to: all of their operands, or, for those in `last`, the last one and the value of `into`.
+    `boxes` are commands whose first operand is another command (`busybox`, `uv run`), or the word behind an option
+    (`python -m`); with `images` it is the second operand (`docker run IMAGE`). `remote` and `decoders` are the
+    commands whose output comes from where `CODE_FROM` says. `writers` are commands of which the rules do not say
+    which words they write to: all of their operands, or, for those in `last`, the last one and the value of `into`.
     """
 
     __slots__ = (
@@ -164,6 +165,7 @@ class Gates(Record):
             "clients",
             "decoders",
             "gates",
+            "images",
             "interpreters",
             "into",
             "last",
@@ -185,6 +187,7 @@ class Gates(Record):
             "last",
             "into",
             "boxes",
+            "images",
         ),
         "line",
     )
@@ -201,12 +204,13 @@ class Gates(Record):
         writers: tuple[str, ...] = (),
         last: tuple[str, ...] = (),
         into: tuple[str, ...] = (),
-        boxes: tuple[str, ...] = (),
+        boxes: tuple[Shape, ...] = (),
+        images: tuple[Shape, ...] = (),
         line: int = 1,
     ) -> None:
         self.path, self.gates, self.remote, self.decoders = path, gates, remote, decoders
         self.interpreters, self.clients, self.writers, self.last = interpreters, clients, writers, last
-        self.into, self.boxes, self.line = into, boxes, line
+        self.into, self.boxes, self.images, self.line = into, boxes, images, line
 
 
 NO_GATES = Gates("", ())

@@ -49,7 +49,8 @@ class _GatesReader(_Reader):
             writers=self.texts(words, "writers"),
             last=self.texts(words, "last"),
             into=self.texts(words, "into"),
-            boxes=self.texts(words, "boxes"),
+            boxes=self.shapes_of(words, "boxes"),
+            images=self.shapes_of(words, "images"),
             line=node.line,
         )
 

@@ -137,7 +137,7 @@ POLICY: Words = {
 }
 
 GATES_FILE_WORDS = (
-    *("gates", "remote", "decoders", "interpreters", "clients", "writers", "last", "into", "boxes"),
+    *("gates", "remote", "decoders", "interpreters", "clients", "writers", "last", "into", "boxes", "images"),
 )
 GATE_WORDS = (
     *("severity", "reason", "instead", "commands", "targets", "not_targets", "sensitive", "code_from", "sql"),

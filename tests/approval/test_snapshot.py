@@ -74,7 +74,23 @@ def merge_with_conflict(repo: Repo) -> None:
     repo.write("more.txt", "more\n")
 
 
+def broken_filter(repo: Repo) -> None:
+    """As with git-lfs that is not installed."""
+    repo.git("config", "filter.big.clean", "false")
+    repo.git("config", "filter.big.smudge", "false")
+    repo.git("config", "filter.big.required", "true")
+    repo.write(".gitattributes", "binary filter=big\n")
+
+
+def strict_line_ends(repo: Repo) -> None:
+    repo.git("config", "core.safecrlf", "true")
+    repo.write(".gitattributes", "*.dos text eol=crlf\n")
+    repo.write("x.dos", "a\r\nb\r\n")
+
+
 SITUATIONS = [
+    broken_filter,
+    strict_line_ends,
     nothing_more,
     detached,
     locked_index,

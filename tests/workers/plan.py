@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 
 def main() -> None:
@@ -50,8 +51,10 @@ def act(action: str, words: list[str]) -> None:
         case "exit", [status]:
             os._exit(int(status))
         case "signal", [number]:
-            signal.signal(int(number), signal.SIG_DFL)
+            with suppress(OSError):  # nobody can handle SIGKILL
+                signal.signal(int(number), signal.SIG_DFL)
             os.kill(os.getpid(), int(number))
+            time.sleep(10)
         case "signal-group", [number]:
             os.killpg(0, int(number))
         case "ignore", numbers:

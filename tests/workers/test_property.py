@@ -85,7 +85,7 @@ def check_one(
             if stop.wait(seconds):
                 return
             for pid in processes_with("plan.py"):
-                if Path(f"/proc/{pid}/cwd").resolve() == repo.top.resolve() and b"keeper" not in _line(pid):
+                if _is_in(pid, repo.top) and b"keeper" not in _line(pid):
                     with suppress(ProcessLookupError):
                         os.kill(pid, number)
 
@@ -127,6 +127,10 @@ def check_one(
         assert not report.committed
     assert not (repo.top / ".git/index.lock").exists()
     assert repo.git("fsck", "--no-dangling", "--no-progress") == ""
+
+
+def _is_in(pid: int, folder: Path) -> bool:
+    return os.path.realpath(f"/proc/{pid}/cwd") == os.path.realpath(folder)
 
 
 def _line(pid: int) -> bytes:
