@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -274,13 +278,6 @@ def test_what_git_cannot_add_is_read_from_its_message() -> None:
     assert snapshot._blamed(message) == ["bad", "bad"]
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may read everything")
-def test_a_file_without_permission_is_named(tmp_path: Path) -> None:
-    repo = Repo(tmp_path / "r")
-    repo.write("secret", "x", mode=0)
-    assert taken(repo).not_saved == ("secret",)
-
-
 def test_a_change_in_the_same_moment_is_seen(tmp_path: Path) -> None:
     """The copy of the index keeps the time of the real one, by which git knows which files to look at again."""
     repo = Repo(tmp_path / "r")
@@ -383,3 +380,67 @@ def test_objects_go_elsewhere_when_the_repository_cannot_be_written(
 def test_git_that_is_missing_is_no_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert work_tree(str(tmp_path)) is None
+
+
+SAVE_AND_RESTORE = """
+import json, os, sys
+from shellguard.approval import checkpoint
+from shellguard.approval.store import Store
+made = checkpoint.pre_approval_checkpoint(os.getcwd(), session="s", signals=False)
+found = checkpoint.checkpoint_named(Store.of(os.getcwd()), None)
+assert found.name == made.name
+checkpoint.restore(found, sys.argv[1])
+print(json.dumps([made.snapshot.store is not None, made.snapshot.ref, made.not_saved]))
+"""
+
+
+@pytest.mark.parametrize("what", ["objects", "."], ids=["the objects", "the whole git directory"])
+def test_folders_that_are_read_only(what: str, tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "r")
+    everything_in_progress(repo)
+    before = repo.files()
+    git = repo.top / ".git"
+    subprocess.run(["chmod", "-R", "a-w", git / what], check=True)
+    try:
+        done = subprocess.run(
+            [*as_anybody(), sys.executable, "-c", SAVE_AND_RESTORE, tmp_path / "into"],
+            cwd=repo.top,
+            env={**os.environ, "SHELLGUARD_HOME": str(tmp_path / "home")},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    finally:
+        subprocess.run(["chmod", "-R", "u+w", git], check=True)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [True, None, []]
+    assert files_below(tmp_path / "into") == before
+
+
+def test_a_file_without_permission_is_named(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "r")
+    repo.write("good", "good")
+    repo.write("secret", "x", mode=0)
+    done = subprocess.run(
+        [*as_anybody(), sys.executable, "-c", SAVE_AND_RESTORE, tmp_path / "into"],
+        cwd=repo.top,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)[2] == ["secret"]
+    assert (tmp_path / "into/good").read_text() == "good"
+
+
+def as_anybody() -> list[str]:
+    """What a command is run with so that permissions hold, where the tests run as root."""
+    if os.name == "nt":
+        pytest.skip("permissions are of another kind there")
+    if os.geteuid() != 0:
+        return []
+    if shutil.which("setpriv") is None:
+        pytest.skip("root may write everywhere, and there is no setpriv")
+    return ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
