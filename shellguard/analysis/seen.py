@@ -26,6 +26,10 @@ EVERYTHING: Ranges = ((0, 1 << 60),)
 """A range that holds all commands, also those that are seen later."""
 
 
+MAX_RANGES = 16
+"""More ranges than this become one that holds them all."""
+
+
 class Seen:
     """One command, in one way to read its words.
 
@@ -107,14 +111,20 @@ class Log:
     def assigned(self, name: str, start: int) -> None:
         """The variable may hold what the commands since `start` print."""
         if len(self.commands) > start:
-            self.variables[name] = (*self.variables.get(name, ()), (start, len(self.commands)))
+            found = (*self.variables.get(name, ()), (start, len(self.commands)))
+            if len(found) > MAX_RANGES:
+                found = ((found[0][0], found[-1][1]),)
+            self.variables[name] = found
 
     def held_by(self, node: Node) -> Ranges:
         """The commands whose output the variables hold that a word names."""
         if not self.variables:
             return ()
         names = {part.name for part in walk(node) if isinstance(part, Param)}
-        return tuple(ranges for name in sorted(names) for ranges in self.variables.get(name, ()))
+        found = tuple(ranges for name in sorted(names) for ranges in self.variables.get(name, ()))
+        if len(found) > MAX_RANGES:
+            return ((min(start for start, _ in found), max(end for _, end in found)),)
+        return found
 
     def back(self, mark: tuple[int, Ranges, Ranges, Value | None]) -> None:
         """The command that was judged since `mark` is over."""

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from shellguard.spans import Span
     from shellguard.values.value import Value
 
+MAX_HEARD = 20
+"""Texts on standard input that are looked at; nobody writes more of them by hand."""
+
 STANDARD_INPUT = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 SINKS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 
@@ -233,6 +236,11 @@ class Calls:
     def __init__(self, log: Log, gates: Gates) -> None:
         self.log, self.gates = log, gates
         self.by_name: dict[str, list[Seen]] = {}
+        self.speakers = [
+            index
+            for index, seen in enumerate(log.commands)
+            if seen.text is not None or name_of(seen) in ("echo", "printf")
+        ]
         self.boxed = list(self._boxed(log.commands))
         for seen in [*log.commands, *self.boxed]:
             for name in {seen.path[0].rpartition("/")[2], name_of(seen)}:
@@ -372,12 +380,18 @@ class Calls:
                 yield word.text
         if seen.text is not None:
             yield seen.text.text
-        for start, end in seen.input_from:
-            for before in self.log.commands[start : min(end, len(self.log.commands))]:
-                if before.text is not None:
-                    yield before.text.text
-                if name_of(before) in ("echo", "printf"):
-                    yield " ".join(word.text for word in before.words)
+        for before in self.heard(seen):
+            if before.text is not None:
+                yield before.text.text
+            if name_of(before) in ("echo", "printf"):
+                yield " ".join(word.text for word in before.words)
+
+    def heard(self, seen: Seen) -> Iterator[Seen]:
+        """The commands with a text of their own that the call reads from, the last `MAX_HEARD` of them."""
+        for start, end in seen.input_from[-MAX_HEARD:]:
+            first, last = bisect_left(self.speakers, start), bisect_left(self.speakers, end)
+            for index in self.speakers[max(first, last - MAX_HEARD) : last]:
+                yield self.log.commands[index]
 
 
 def without(words: tuple[Value, ...], first: list[str]) -> tuple[Value, ...]:

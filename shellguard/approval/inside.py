@@ -37,7 +37,7 @@ def texts_inside(text: str, log: Log, gates: Gates) -> Iterator[tuple[str, Span]
             continue
         if not rule.shell:
             if name_of(call).startswith(("python", "pypy")):
-                yield from _python(text, seen, programs_of(rule, call), log)
+                yield from _python(text, seen, programs_of(rule, call), calls)
             continue
         programs = list(programs_of(rule, call))
         if rule.words:
@@ -45,33 +45,34 @@ def texts_inside(text: str, log: Log, gates: Gates) -> Iterator[tuple[str, Span]
             continue
         for program in programs:
             if program is None:
-                yield from ((each, seen.span) for each in _input(text, seen, log))
+                yield from ((each, seen.span) for each in _input(text, seen, calls))
             elif program.span != seen.span:
                 yield _guess(text, program), seen.span
 
 
-def _python(text: str, seen: Seen, programs: Iterator[Value | None], log: Log) -> Iterator[tuple[str, Span]]:
+def _python(
+    text: str, seen: Seen, programs: Iterator[Value | None], calls: Calls
+) -> Iterator[tuple[str, Span]]:
     from shellguard.approval.python_text import commands_in
 
     for program in programs:
-        texts = list(_input(text, seen, log)) if program is None else [_guess(text, program)]
+        texts = list(_input(text, seen, calls)) if program is None else [_guess(text, program)]
         for each in texts:
             yield from ((command, seen.span) for command in commands_in(each))
 
 
-def _input(text: str, seen: Seen, log: Log) -> Iterator[str]:
+def _input(text: str, seen: Seen, calls: Calls) -> Iterator[str]:
     """The texts on standard input that are written in `text`."""
     if seen.text is not None:
         yield _guess(text, seen.text)
-    for start, end in seen.input_from:
-        for before in log.commands[start : min(end, len(log.commands))]:
-            if before.text is not None:
-                yield _guess(text, before.text)
-            if name_of(before) in ("echo", "printf"):
-                words = [word for word in before.words if word.text[:1] != "-"]
-                yield " ".join(_guess(text, word) for word in words)
-                for word in words:
-                    yield _guess(text, word)
+    for before in calls.heard(seen):
+        if before.text is not None:
+            yield _guess(text, before.text)
+        if name_of(before) in ("echo", "printf"):
+            words = [word for word in before.words if word.text[:1] != "-"]
+            yield " ".join(_guess(text, word) for word in words)
+            for word in words:
+                yield _guess(text, word)
 
 
 def _guess(text: str, value: Value) -> str:
