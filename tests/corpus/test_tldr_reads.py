@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Three hundred examples of tldr that the engine called reads, each reviewed. Their texts are no part of the project."""
+"""Three hundred examples of tldr that the engine called reads, each reviewed. Their texts are not kept here."""
 
 from __future__ import annotations
 
