@@ -57,6 +57,9 @@ NOT_OPTIONS = {
     "atq": frozenset(
         {"-m", "-M", "-u", "-f", "-t", "-l", "-r", "-d", "-b", "-v"}
     ),  # of `at`, told in one usage text
+    # what the manual says of `test` and other builtins
+    "bash": frozenset({"-d", "-g", "-w", "-G", "-L", "-N", "-S", "-R", "-z", "-q", "-X", "-A", "-F", "-W"}),
+    "sh": frozenset({"-I", "-r", "-number", "-d", "-g", "-w", "-z", "-L", "-O", "-G", "-S", "-H"}),
     "curl": frozenset({"-500"}),
     "cut": frozenset({"-M"}),  # `N-M` of a list of fields
     "diff": frozenset({"--GTYPE-group-format", "--LTYPE-line-format"}),
@@ -90,6 +93,8 @@ class Difference:
     name: str
     told: int = 0
     anything: bool = False
+    complete: bool = False
+    """The rule says that its list is complete; what is unlisted then has to be harmless."""
     unlisted: list[str] = field(default_factory=list)
     """Options that the tool names and the rule lacks, as `-o --output`."""
     surplus: list[str] = field(default_factory=list)
@@ -102,7 +107,7 @@ class Difference:
 
 def difference(spec: Spec, told: Told, name: str | None = None) -> Difference:
     """One spec beside what is told of its command, or of another `name` of it."""
-    found = Difference(name or spec.name, anything=_is_never_read(spec))
+    found = Difference(name or spec.name, anything=_is_never_read(spec), complete=spec.complete)
     named: set[str] = set(told.options)
     none_of = NOT_OPTIONS.get(name or spec.name, frozenset())
     for option in told.groups():
@@ -221,7 +226,10 @@ def installed(names: Iterable[str] = ()) -> list[CommandRule]:
 
 def _print_difference(found: Difference) -> None:
     parts = (
-        ("not in the rule", found.unlisted if not found.anything else []),
+        (
+            "not in the rule, which says it is complete" if found.complete else "not in the rule",
+            found.unlisted if not found.anything else [],
+        ),
         ("not in the tool", found.surplus),
         ("take another number of words", found.unlike),
         ("subcommands not in the rule", found.unlisted_commands),
