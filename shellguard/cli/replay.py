@@ -206,7 +206,10 @@ def _compare(done: Replay, path: str, reviewed: str | None, accept: bool, why: s
         known = baseline.reviews(place)
     except ValueError as error:
         raise results.ResultsError(str(error)) from None
-    _, rows = results.read(path)
+    stamp, rows = results.read(path)
+    other = _other_options(stamp.get("options"), done.stamp["options"])
+    if other:
+        say(f"{visible(path)}: made with other options ({visible(', '.join(other))})", err=True)
     scratch = done.scratch("baseline.db")
     found = baseline.compared(rows, done.rows(), known, str(scratch))
     if accept:
@@ -214,6 +217,12 @@ def _compare(done: Replay, path: str, reviewed: str | None, accept: bool, why: s
         say(f"{visible(str(place))}: {new} moves recorded as reviewed", err=True)
         found.moves = [move.as_reviewed() for move in found.moves]
     return found
+
+
+def _other_options(before: object, after: dict[str, Any]) -> list[str]:
+    """The options that decide verdicts and were others when the baseline was made: they may be what moved calls."""
+    known = before if isinstance(before, dict) else {}
+    return [name for name in ("shell", "trust", "unknown_words") if known.get(name) != after[name]]
 
 
 def _shrunk(paths: tuple[str, ...]) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from shellguard.replay.options import SCHEMA
 from shellguard.replay.outcomes import FIELDS
 from shellguard.replay.workplace import finish, private
 from shellguard.transcripts.files import UnreadableError, opened
@@ -86,8 +87,12 @@ def read(path: str) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
         stream.close()
         raise ResultsError(f"{path}: no results: {error}") from None
     stamp = first.get(HEADER) if isinstance(first, dict) else None
-    if not isinstance(stamp, dict):
+    if not isinstance(stamp, dict) or not _is_known(stamp):
         stream.close()
+        if isinstance(stamp, dict):
+            raise ResultsError(
+                f"{path}: results of schema {stamp.get('schema')}, which this version does not know"
+            )
         raise ResultsError(f"{path}: no results: the first line does not say how they came to be")
 
     def rows() -> Iterator[dict[str, Any]]:
@@ -103,6 +108,11 @@ def read(path: str) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
     return stamp, rows()
 
 
+def _is_known(stamp: dict[str, Any]) -> bool:
+    schema = stamp.get("schema")
+    return isinstance(schema, int) and 1 <= schema <= SCHEMA
+
+
 def _read_parquet(path: str) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
     try:
         import pyarrow.parquet
@@ -113,4 +123,8 @@ def _read_parquet(path: str) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
         stamp = json.loads((file.schema_arrow.metadata or {})[HEADER.encode()])
     except (pyarrow.ArrowException, KeyError, ValueError) as error:
         raise ResultsError(f"{path}: no results: {error}") from None
+    if not _is_known(stamp):
+        raise ResultsError(
+            f"{path}: results of schema {stamp.get('schema')}, which this version does not know"
+        )
     return stamp, (row for batch in file.iter_batches(batch_size=BATCH) for row in batch.to_pylist())

@@ -191,6 +191,25 @@ def test_a_baseline_that_is_none_is_named(folder: Path) -> None:
     assert "no review" in replay(folder, "--baseline", str(folder / "base.jsonl")).stderr
 
 
+def test_a_baseline_of_another_kind_is_told(folder: Path) -> None:
+    base = folder / "base.jsonl"
+    replay(folder, "--out", str(base))
+    done = replay(folder, "--trust", "words", "--baseline", str(base))
+    assert "made with other options (trust)" in done.stderr
+    base.write_text(base.read_text(encoding="ascii").replace('"schema": 1', '"schema": 99'), encoding="ascii")
+    done = replay(folder, "--baseline", str(base))
+    assert done.returncode == 2
+    assert "results of schema 99" in done.stderr
+
+
+def test_a_parquet_baseline_is_compared(folder: Path) -> None:
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra corpora)")
+    base = str(folder / "base.parquet")
+    replay(folder, "--out", base)
+    assert replay(folder, "--baseline", base, "--json").json()["baseline"]["compared"] == 5
+    assert replay(folder, "--baseline", base, "--policy", "strict", "--json").json()["baseline"]["moved"] == 0
+
+
 def test_calls_that_only_one_side_has_are_counted(folder: Path) -> None:
     base = str(folder / "base.jsonl")
     replay(folder, "--out", base)
