@@ -26,7 +26,11 @@ _LONG_NAME = r"""(?:
 )s?"""
 _SHORT_NAME = r"(?:pass|pwd|pw|sig|signature|bearer|webhook)"
 
-_NAMES = ("pass", "secret", "token", "credential", "key")
+_NAMES = ("passw", "passph", "passc", "secret", "token", "credential", "key")
+_OPTIONS = (
+    *("-pass", "-secret", "-token", "-credential", "-api", "-access", "-account", "-private", "-encryption"),
+    *("-signing", "-pw", "-sig", "-bearer", "-webhook"),
+)
 _SHORT_NAMES = ("pass", "pw", "sig", "bearer", "webhook")
 _PREFIXES = (
     *(
@@ -121,7 +125,7 @@ _PATTERNS = tuple(
             rf"(?<![\w-])--?(?:[a-z0-9]{{1,20}}-){{0,3}}(?:{_LONG_NAME}|{_SHORT_NAME})\s{{1,4}}(?!-){_VALUE}",
             re.IGNORECASE,
             "secret",
-            (*_NAMES, *_SHORT_NAMES),
+            _OPTIONS,
         ),
         # Options of some tools: curl -u name:password, sshpass -p, mysql -p...
         (
@@ -134,7 +138,7 @@ _PATTERNS = tuple(
             r"(?:^|\s)(?:-b|--cookie)(?:\s{1,4}|=)['\"]?(?P<secret>[^\s'\"=]{1,200}=[^'\"\n]{1,4096})",
             0,
             "secret",
-            ("-b", "--cookie"),
+            ("-b ", "-b=", "-b\t", "-b\n", "-b\r", "-b\v", "-b\f", "--cookie"),
         ),
         (
             r"\bsshpass\s{1,4}-p\s{0,4}(?P<secret>\S{1,1024})",

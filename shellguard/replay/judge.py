@@ -21,7 +21,7 @@ MAX_HEAD = 80
 class Judged:
     """What is kept of a verdict.
 
-    `because`, `rule` (file and line) and `words` are those of the fact that decides: the first that writes or executes,
+    `because` and `rule` (file and line) are those of the fact that decides: the first that writes or executes,
     else the first unknown one, else the first. `heads` are the commands that nothing is known of, `missing` those of
     them that no rule speaks of.
     """
@@ -31,7 +31,6 @@ class Judged:
     effects: tuple[str, ...]
     because: str
     rule: str | None
-    words: str
     heads: tuple[str, ...]
     missing: tuple[str, ...]
 
@@ -75,7 +74,6 @@ class Judge:
             tuple(sorted(verdict.effects)),
             "" if fact is None else fact.because,
             None if fact is None else fact.rule,
-            "" if fact is None else verdict.text[fact.span[0] : fact.span[1]][:200],
             tuple(dict.fromkeys(heads)),
             tuple(dict.fromkeys(missing)),
         )

@@ -28,20 +28,19 @@ FIELDS = (
         "allowed",
         "effects",
     ),
-    *("because", "rule", "words", "class", "action", "code", "count", "saved", "call", "exit_code", "failed"),
+    *("because", "rule", "class", "action", "code", "count", "saved", "call", "exit_code", "failed"),
     *("started_at", "elapsed", "expect"),
 )
-"""The fields of a row, in their order. `verdict` to `words` are null for a call of a tool that is no shell."""
+"""The fields of a row, in their order. `verdict` to `rule` are null for a call of a tool that is no shell."""
 
 
 def row_of(call: Call, judged: Judged | None, said: Said, raw: bool) -> dict[str, Any]:
     """The row of a call. `call` in it names the call for the guard: equal for calls that are the same."""
     command = None if call.command is None else clean(call.command[:MAX_COMMAND], raw)
-    because, words = (None, None) if judged is None else (judged.because, judged.words)
-    if command != call.command and judged is not None and call.command is not None and not raw:
+    because = None if judged is None else judged.because
+    if because is not None and command != call.command and call.command is not None and not raw:
         # A part of the command may hold the secret without what tells that it is one.
-        known = secrets_in(call.command)
-        because, words = redact(judged.because, known=known), redact(judged.words, known=known)
+        because = redact(because, known=secrets_in(call.command))
     return {
         "id": identity(call),
         "source": call.source,
@@ -56,7 +55,6 @@ def row_of(call: Call, judged: Judged | None, said: Said, raw: bool) -> dict[str
         "effects": None if judged is None else list(judged.effects),
         "because": because,
         "rule": None if judged is None else judged.rule,
-        "words": words,
         "class": said.call_class,
         "action": said.action,
         "code": said.code,
@@ -78,12 +76,8 @@ def identity(call: Call) -> str:
     """
     what = call.command if call.command is not None else json.dumps(call.args, sort_keys=True, default=str)
     parts = (call.source, call.session, call.agent, str(call.index), call.tool, what)
-    name = blake2b(digest_size=8)
-    for part in parts:
-        data = part.encode("utf-8", "surrogatepass")
-        name.update(len(data).to_bytes(8, "big"))
-        name.update(data)
-    return name.hexdigest()
+    text = "".join([f"{len(part)}:{part}" for part in parts])
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 _line = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
