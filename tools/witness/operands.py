@@ -14,7 +14,7 @@ import re
 from itertools import pairwise
 
 from shellguard import ShellSyntaxError, parse
-from shellguard.syntax.nodes import Simple, Word
+from shellguard.syntax.nodes import Simple, Tilde, Word
 from shellguard.syntax.walk import walk
 from tools.witness.places import ALIASES, HOME, WORK
 from tools.witness.worlds.samples import sample
@@ -52,7 +52,7 @@ def _text(word: Word) -> str:
     """The literal text of a word, empty where it is not plain."""
     texts = []
     for part in word.parts:
-        text = getattr(part, "text", None)
+        text = "~" if isinstance(part, Tilde) and not part.user else getattr(part, "text", None)
         if not isinstance(text, str):
             return ""
         texts.append(text)
@@ -83,7 +83,7 @@ def _candidates(word: str) -> list[str]:
     """What in a word may be a path: the whole of it, or what stands behind `=` or `@`."""
     if word.startswith("-"):
         return [word.partition("=")[2]] if word.startswith("--") and "=" in word else []
-    texts = [word]
+    texts = [] if word.startswith("@") else [word]
     for mark in ("=", "@"):
         if mark in word:
             texts.append(word.partition(mark)[2])
