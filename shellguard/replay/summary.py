@@ -13,6 +13,7 @@ from shellguard.guard.model import BLOCK, HALT, WAIT, WARN
 from shellguard.replay.cleaning import clean
 from shellguard.replay.judge import MAX_HEAD, Judged
 from shellguard.replay.sessions import Loop, Said
+from shellguard.transcripts.detect import LACKS
 from shellguard.transcripts.model import Call, Problem
 from shellguard.verdict import READ, UNKNOWN, WRITE
 
@@ -161,6 +162,10 @@ class Summary:
                 counter.clear()
                 counter.update(dict(kept))
 
+    def lacks(self) -> dict[str, list[str]]:
+        """What the formats that were read do not record."""
+        return {name: list(LACKS[name]) for name in sorted(self.sources) if name in LACKS}
+
     def as_state(self) -> dict[str, Any]:
         """All of it as JSON has it; `from_state` reads it again."""
         state: dict[str, Any] = {}
@@ -204,6 +209,7 @@ class Summary:
             "classes": dict(sorted(self.classes.items())),
             "codes": dict(sorted(self.codes.items())),
             "formats": dict(sorted(self.sources.items())),
+            "lacks": self.lacks(),
             "expected": dict(sorted(self.expected.items())),
             "milder": self.milder,
             "stricter": self.stricter,

@@ -250,6 +250,7 @@ def test_files_of_one_name_are_sessions_of_their_own(tmp_path: Path, work: Path)
 def test_every_fixture_is_replayed(work: Path) -> None:
     found, _ = replayed(FIXTURES, work=work)
     assert found["calls"] == sum(found["formats"].values()) > 80
+    assert found["lacks"]["swe-agent"] == ["the exit code", "time stamps", "call ids"]
     assert {"claude", "codex", "gemini", "opencode", "openhands", "swe-agent", "trae", "atif"} <= found[
         "formats"
     ].keys()
