@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from shellguard.cli.main import main
+from shellguard.cli.start import main
 
 if __name__ == "__main__":
     main()

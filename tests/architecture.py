@@ -43,12 +43,13 @@ ORDER: dict[str, tuple[str, ...]] = {
     # What stands outside calls the engine, and does not know its neighbours beyond what it composes.
     "guard": (*ENGINE, "places"),
     "transcripts": BASE,
-    "agents": (*ENGINE, "guard"),
+    "agents": (*ENGINE, "guard", "places"),
     "adapters": (*ENGINE, "guard"),
     "replay": (*ENGINE, "guard", "transcripts", "redact", "places"),
     "approval": (*ENGINE, "places"),
     "workers": (*ENGINE, "places", *OUTSIDE),
     "cli": (*ENGINE, "places", "advice", "redact", "__init__", *OUTSIDE, "workers"),
+    "hook": ("cli",),
     "__main__": ("cli",),
 }
 

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The form of payloads and answers that Claude Code began, and others took over: decoding, and its JSON."""
+
+from __future__ import annotations
+
+from shellguard.agents.jsontext import dumps
+from shellguard.agents.model import (
+    PERMISSION,
+    POST,
+    PRE,
+    TURN,
+    Call,
+    Reply,
+    event_name,
+    shell_call,
+    text_at,
+    whole,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from shellguard.agents.model import Payload
+
+FAILURE = "PostToolUseFailure"
+EVENTS = {
+    "PreToolUse": PRE,
+    "PermissionRequest": PERMISSION,
+    "PostToolUse": POST,
+    FAILURE: POST,
+    "UserPromptSubmit": TURN,
+}
+
+
+def decoded(payload: Payload, tools: Mapping[str, str], events: Mapping[str, str] = EVENTS) -> Call | None:
+    """The call in a payload of Claude's form; None for an event or a tool that is no business of ours."""
+    named = event_name(payload, "hook_event_name")
+    event = events.get(named)
+    if event is None:
+        return None
+    if event == TURN:
+        call: Call | None = Call(TURN, named, text=text_at(payload, "prompt"))
+    else:
+        call = shell_call(payload, event, named, tools)
+    if call is None:
+        return None
+    call.session, call.agent = text_at(payload, "session_id"), text_at(payload, "agent_id")
+    call.call_id = text_at(payload, "tool_use_id")
+    if event == POST:
+        add_result(call, payload)
+    return call
+
+
+def add_result(call: Call, payload: Payload) -> None:
+    """The result of a call in Claude's form. What changes from run to run (durations, ids) is left out."""
+    if call.named == FAILURE:
+        call.result, call.failed = payload.get("error"), True
+        if not isinstance(call.result, str):
+            call.result = payload.get("error_details")
+        return
+    result = payload.get("tool_response", payload.get("tool_result"))
+    if isinstance(result, dict):
+        call.exit_code = whole(result.get("exit_code", result.get("exitCode")))
+        call.result = result_text(result)
+    else:
+        call.result = result
+
+
+def result_text(result: Mapping[str, Any]) -> object:
+    """What a result in parts says to the model: its output and its errors."""
+    parts = [result[name] for name in ("stdout", "output", "stderr") if isinstance(result.get(name), str)]
+    if not parts:
+        return {key: value for key, value in result.items() if key not in ("duration_ms", "durationMs")}
+    if result.get("interrupted") is True:
+        parts.append("interrupted")
+    return "\n".join(part for part in parts if part)
+
+
+def specific(named: str, **fields: object) -> Reply:
+    """`{"hookSpecificOutput": {"hookEventName": ..., ...}}`, on one line."""
+    return Reply(dumps({"hookSpecificOutput": {"hookEventName": named, **fields}}) + "\n")
+
+
+def noted(reply: Reply, note: str) -> Reply:
+    """The reply with a message for the person, where it says nothing else."""
+    return (
+        Reply(dumps({"systemMessage": note}) + "\n")
+        if note and not reply.stdout and not reply.status
+        else reply
+    )

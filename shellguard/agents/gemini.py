@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gemini CLI.
+
+The vendor's documentation and its source at 5411f113, read November 2026.
+
+Standard output must hold JSON and nothing else. `decision` is read at the top level: allow, deny, and in the
+source also ask, which forces the prompt. `allow` does not skip the user's own policy. Time limits are in
+milliseconds. A failed command arrives as `AfterTool` with `tool_response.error`. `timestamp` changes with
+every payload.
+"""
+
+from __future__ import annotations
+
+from shellguard.agents.jsontext import dumps
+from shellguard.agents.model import (
+    ALLOW,
+    ASK,
+    DENY,
+    POST,
+    PRE,
+    TURN,
+    Answer,
+    Call,
+    Host,
+    Reply,
+    event_name,
+    shell_call,
+    text_at,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from shellguard.agents.model import Payload
+
+TOOLS = {"run_shell_command": "command"}
+EVENTS = {"BeforeTool": PRE, "AfterTool": POST, "BeforeAgent": TURN}
+
+
+def decode(payload: Payload) -> Call | None:
+    """See `Host.decode`."""
+    named = event_name(payload, "hook_event_name")
+    event = EVENTS.get(named)
+    if event is None:
+        return None
+    if event == TURN:
+        return Call(TURN, named, session=text_at(payload, "session_id"), text=text_at(payload, "prompt"))
+    call = shell_call(payload, event, named, TOOLS)
+    if call is None:
+        return None
+    call.session = text_at(payload, "session_id")
+    if event == POST:
+        result = payload.get("tool_response")
+        if isinstance(result, dict):
+            call.failed = True if result.get("error") else None
+            call.result = result.get("llmContent", result.get("error"))
+        else:
+            call.result = result
+    return call
+
+
+def encode(named: str, event: str, answer: Answer) -> Reply:
+    """See `Host.encode`."""
+    said: dict[str, Any] = {}
+    if event == POST:
+        if answer.context:
+            said = {"hookSpecificOutput": {"hookEventName": "AfterTool", "additionalContext": answer.context}}
+    elif event != TURN and answer.action in (ALLOW, ASK, DENY):
+        said = {"decision": answer.action}
+        if answer.reason:
+            said["reason"] = answer.reason
+    if answer.note:
+        said["systemMessage"] = answer.note
+    return Reply(dumps(said) + "\n")
+
+
+HOST = Host(
+    "gemini",
+    "Gemini CLI",
+    decode=decode,
+    encode=encode,
+    events=EVENTS,
+    checked="2026-11-30, from its source at 5411f113",
+    can_allow=True,
+    can_ask=True,
+    can_tell=True,
+)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OpenHands (its SDK).
+
+Its documentation of hooks, read November 2026; not run here. `decision` is read at the top level, allow or
+deny; there is no ask yet, so what should ask is refused, with the reason. A hook that fails lets the call
+run, and there is no switch against that.
+"""
+
+from __future__ import annotations
+
+from shellguard.agents.claude_form import add_result
+from shellguard.agents.jsontext import dumps
+from shellguard.agents.model import (
+    ALLOW,
+    ASK,
+    DENY,
+    POST,
+    PRE,
+    TURN,
+    Answer,
+    Call,
+    Host,
+    Reply,
+    event_name,
+    shell_call,
+    text_at,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from shellguard.agents.model import Payload
+
+TOOLS = {"terminal": "command", "execute_bash": "command", "bash": "command"}
+EVENTS = {"PreToolUse": PRE, "PostToolUse": POST, "UserPromptSubmit": TURN}
+
+
+def decode(payload: Payload) -> Call | None:
+    """See `Host.decode`."""
+    named = event_name(payload, "event_type", "hook_event_name")
+    event = EVENTS.get(named)
+    if event is None:
+        return None
+    session = text_at(payload, "session_id")
+    if event == TURN:
+        return Call(TURN, named, session=session, text=text_at(payload, "message"))
+    call = shell_call(payload, event, named, TOOLS)
+    if call is None:
+        return None
+    call.session = session
+    if event == POST:
+        add_result(call, payload)
+    return call
+
+
+def encode(named: str, event: str, answer: Answer) -> Reply:
+    """See `Host.encode`."""
+    if event == POST:
+        return Reply(dumps({"additionalContext": answer.context}) + "\n") if answer.context else Reply()
+    if event == TURN or answer.action not in (ALLOW, ASK, DENY):
+        return Reply()
+    if answer.action == ALLOW:
+        return Reply(dumps({"decision": "allow"}) + "\n")
+    return Reply(dumps({"decision": "deny", "reason": answer.reason}) + "\n")
+
+
+HOST = Host(
+    "openhands",
+    "OpenHands",
+    decode=decode,
+    encode=encode,
+    events=EVENTS,
+    checked="2026-11-30, from its documentation",
+    can_allow=True,
+    can_ask=False,
+    can_tell=True,
+)

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a process begins: a hook without everything it can do without, all else with the whole command line.
+
+Most of what a hook costs is finding and reading some eighty small files of bytecode. Their code is kept in
+one file in the user's cache, together with the time and size of each source, as Python's own `.pyc` files
+have it: where one of them is another, the file is not used, and made anew when the call is answered. What is
+in it is what Python would have loaded.
+"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+    from types import CodeType, ModuleType
+    from typing import TypeAlias
+
+    Kept: TypeAlias = tuple[CodeType, str, bool]
+
+FORMAT = 3
+
+
+def main() -> None:
+    """The entry point `shellguard`. A hook is told apart before anything is imported."""
+    if sys.argv[1:2] == ["hook"]:
+        hook(sys.argv[2:])
+    from shellguard.cli.main import main as whole
+
+    whole()
+
+
+def hook(arguments: list[str]) -> None:
+    """Answers one call of a hook and ends the process. What goes wrong is one line, never a traceback."""
+    import gc
+    import os
+
+    gc.disable()  # the process is over before anything could be collected
+    status = 1
+    try:
+        known = set(sys.modules)
+        kept = _use(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+        _without_compiled_rules()
+        from shellguard.cli.hook import main as answer
+
+        status = answer(arguments)
+        if not kept:
+            _try_to_keep(known)
+    except BaseException as error:  # noqa: BLE001 - see above
+        _complain(f"shellguard failed to start: {type(error).__name__}\n")
+    os._exit(status)
+
+
+def _try_to_keep(known: set[str]) -> None:
+    try:
+        keep(known)
+    except Exception:  # noqa: BLE001 - the answer is given; the next call takes the long way too
+        return
+
+
+def _complain(text: str) -> None:
+    import os
+
+    try:
+        os.write(2, text.encode())
+    except OSError:
+        return  # nobody listens
+
+
+def _without_compiled_rules() -> None:
+    """In a checkout rules may have to be read as YAML, which lies in the folders that `-S` leaves out."""
+    import os
+
+    rules = os.path.join(
+        os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "_rules", "compiled.rules"
+    )
+    if "site" not in sys.modules and not os.path.exists(rules):
+        import site
+
+        site.main()
+
+
+# --- the code of many modules in one file -------------------------------------------------------------------------
+
+
+class _Finder:
+    """Finds a module that is kept and was asked for before its turn came."""
+
+    def __init__(self, kept: dict[str, Kept]) -> None:
+        self.kept = kept
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        """As `importlib.abc.MetaPathFinder` has it."""
+        found = self.kept.get(name)
+        if found is None:
+            return None
+        from _frozen_importlib import ModuleSpec
+
+        spec = ModuleSpec(name, self, origin=found[1], is_package=found[2])  # type: ignore[arg-type]
+        spec.has_location = True
+        if spec.submodule_search_locations is not None:
+            spec.submodule_search_locations.append(_folder_of(found[1]))
+        return spec
+
+    def create_module(self, spec: object) -> None:
+        """Python makes the module."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Runs the code of a module."""
+        exec(self.kept[module.__name__][0], module.__dict__)
+
+
+def _folder_of(source: str) -> str:
+    return source.replace("\\", "/").rpartition("/")[0]
+
+
+def place(root: str) -> str:
+    """The file that keeps the code of the package below `root`, for this Python."""
+    import os
+    from _blake2 import blake2b
+
+    from shellguard import places
+
+    tag = f"{FORMAT}\0{sys.version}\0{sys.implementation.cache_tag}\0{root}"
+    name = blake2b(tag.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
+    return os.path.join(places.folder("cache"), f"hook-{name}.code")
+
+
+def _use(root: str) -> bool:
+    """Loads all that is kept, where it is what the sources say. Never raises for a file that is none of that.
+
+    The modules are made here, each after those that it imports: that costs half of what the import system costs.
+    """
+    import os
+
+    try:
+        from marshal import loads
+
+        from shellguard import places
+
+        path = place(root)
+        if not places.is_ours(path) or not places.is_ours(os.path.dirname(path)):
+            return False
+        with open(path, "rb", buffering=0) as file:
+            stamps, kept = loads(file.readall())
+        stat = os.stat
+        for source, mtime, size in stamps:
+            status = stat(source)
+            if status.st_mtime_ns != mtime or status.st_size != size:
+                return False
+    except (OSError, ValueError, TypeError, EOFError):
+        return False
+    finder = _Finder(kept)
+    sys.meta_path.insert(0, finder)
+    modules, make = sys.modules, type(sys)
+    for name, (code, source, is_package) in kept.items():
+        if name in modules:
+            continue
+        module = make(name)
+        module.__file__ = source
+        parent, _, last = name.rpartition(".")
+        module.__package__ = name if is_package else parent
+        if is_package:
+            module.__path__ = [_folder_of(source)]
+        modules[name] = module
+        exec(code, module.__dict__)
+        if parent:
+            setattr(modules[parent], last, module)
+    return True
+
+
+LEFT_OUT = (
+    "shellguard.analysis.embedded.",
+    "shellguard.approval",
+    "shellguard.rules.overlay",
+    "shellguard.rules.load",
+)
+"""Modules that few calls need: where the first call needed them, the others shall not pay for it."""
+
+
+def keep(known: set[str]) -> None:
+    """Keeps the code of all modules that were loaded since `known`. Raises OSError when it cannot be written."""
+    import os
+    from marshal import dumps
+
+    from shellguard import places
+
+    found: dict[str, Kept] = {}
+    for name, module in list(sys.modules.items()):
+        spec = getattr(module, "__spec__", None)
+        source = getattr(module, "__file__", None)
+        loader = getattr(module, "__loader__", None)
+        if name in known or name.startswith(LEFT_OUT) or spec is None or spec.name != name:
+            continue
+        if source and source.endswith(".py") and loader is not None and hasattr(loader, "get_code"):
+            code = loader.get_code(name)
+            if code is not None:
+                found[name] = (without_lines(code), source, hasattr(module, "__path__"))
+    kept: dict[str, Kept] = {}
+    for name in found:
+        _put(name, found, kept, set())
+    stamps = []
+    for _, source, _ in kept.values():
+        status = os.stat(source)
+        stamps.append((source, status.st_mtime_ns, status.st_size))
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    places.write_private(place(root), dumps((stamps, kept)))
+
+
+def without_lines(code: CodeType) -> CodeType:
+    """The same code without the numbers of its lines, which are a quarter of it: no hook shows a traceback."""
+    consts = tuple([without_lines(each) if isinstance(each, type(code)) else each for each in code.co_consts])
+    return code.replace(co_consts=consts, co_linetable=b"")
+
+
+def _put(name: str, found: dict[str, Kept], kept: dict[str, Kept], above: set[str]) -> None:
+    """Puts a module behind those that its code names in an import."""
+    if name in kept or name in above:
+        return
+    above.add(name)
+    parts = name.split(".")
+    for size in range(
+        1, len(parts)
+    ):  # a package names its modules for the checker only, and comes before them
+        parent = ".".join(parts[:size])
+        if parent in found:
+            kept.setdefault(parent, found[parent])
+    if name in kept:
+        return
+    for needed in found[name][0].co_names:
+        if needed in found:
+            _put(needed, found, kept, above)
+    kept[name] = found[name]

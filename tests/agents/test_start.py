@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A hook as hosts run it: a process of its own, started as `install` writes it, from a package with compiled rules."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from shellguard.guard.records import HEADER, SIZE
+from shellguard.rules.cache import COMPILED_NAME, compile_rules
+from shellguard.rules.shelf import Shelf
+from tests.agents.hooks import payload
+
+ROOT = Path(__file__).resolve().parents[2]
+RULES = (
+    "vcs/git.yaml",
+    "coreutils/ls.yaml",
+    "coreutils/cat.yaml",
+    "coreutils/rm.yaml",
+    "coreutils/sleep.yaml",
+)
+HEAVY = {
+    *(
+        "argparse",
+        "click",
+        "collections",
+        "dataclasses",
+        "enum",
+        "functools",
+        "hashlib",
+        "importlib",
+        "inspect",
+    ),
+    *(
+        "json",
+        "lark",
+        "pathlib",
+        "re",
+        "rich",
+        "site",
+        "socket",
+        "subprocess",
+        "threading",
+        "tomllib",
+        "typing",
+    ),
+    *("warnings", "yaml"),
+}
+
+
+class Installed:
+    """A package outside of the checkout, and how its hook is run."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.home = root, root / "home"
+        shutil.copytree(
+            ROOT / "shellguard", root / "shellguard", ignore=shutil.ignore_patterns("__pycache__")
+        )
+        rules = root / "shellguard" / "_rules"
+        for name in (*RULES, "_env.yaml", "_paths.yaml", "_policies.yaml", "_gates.yaml"):
+            (rules / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / "rules" / name, rules / name)
+        (rules / COMPILED_NAME).write_bytes(compile_rules(Shelf(folder=str(rules))))
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-I", "-S", str(self.root / "shellguard" / "hook.py"), *arguments]
+
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "SHELLGUARD_HOME": str(self.home)}
+
+    def run(self, data: bytes, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            self.command(*arguments),
+            input=data,
+            capture_output=True,
+            timeout=60,
+            check=False,
+            env=self.environment(),
+        )
+
+    def ask(self, command: str, call: object = 0, event: str = "pre") -> str:
+        done = self.run(json.dumps(payload("claude", event, command, call)).encode(), "claude")
+        assert (done.returncode, done.stderr) == (0, b"")
+        return done.stdout.decode()
+
+    def code(self) -> list[Path]:
+        return sorted((self.home / "cache").glob("hook-*.code"))
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    return Installed(tmp_path_factory.mktemp("installed"))
+
+
+@pytest.fixture
+def installed(package: Installed) -> Installed:
+    shutil.rmtree(package.home, ignore_errors=True)
+    return package
+
+
+def test_the_answer_is_the_same_with_the_kept_code_and_without(installed: Installed) -> None:
+    first = installed.ask("git status", 1)
+    assert '"allow"' in first
+    assert len(installed.code()) == 1
+    assert installed.ask("git status", 2) == first
+    assert installed.ask("rm x", 3) == ""
+    assert (installed.home / "cache").stat().st_mode & 0o777 == 0o700
+    assert installed.code()[0].stat().st_mode & 0o777 == 0o600
+
+
+def test_kept_code_is_not_used_when_a_source_is_another(installed: Installed) -> None:
+    installed.ask("git status", 1)
+    policy = installed.root / "shellguard" / "agents" / "policy.py"
+    before = policy.read_text("utf-8")
+    policy.write_text(before.replace("this only reads", "this is only a read"), "utf-8")
+    try:
+        assert "this is only a read" in installed.ask("git status", 2)
+        assert "this is only a read" in installed.ask("git status", 3)  # the code was kept anew
+    finally:
+        policy.write_text(before, "utf-8")
+
+
+@pytest.mark.parametrize("damage", ["empty", "half", "garbage", "another shape", "open to others"])
+def test_damaged_kept_code_is_made_anew(installed: Installed, damage: str) -> None:
+    first = installed.ask("git status", 1)
+    [code] = installed.code()
+    good = code.read_bytes()
+    if damage == "open to others":
+        code.write_bytes(b"evil")
+        code.chmod(0o666)
+    else:
+        code.write_bytes(
+            {"empty": b"", "half": good[:5000], "garbage": b"\xff" * 100}.get(damage, b"i\x01\0\0\0")
+        )
+    assert installed.ask("git status", 2) == first
+    assert installed.ask("git status", 3) == first
+    assert code.read_bytes() == good
+
+
+LOADED = """
+import os, sys
+def stop(status):
+    sys.stdout.flush()
+    os.write(1, (" ".join(sorted(sys.modules)) + "\\n").encode())
+    end(status)
+end, os._exit = os._exit, stop
+sys.argv = sys.argv[1:]
+exec(compile(open(sys.argv[0]).read(), sys.argv[0], "exec"), {"__name__": "__main__", "__file__": sys.argv[0]})
+"""
+
+
+def loaded(installed: Installed, event: str) -> set[str]:
+    """The modules that a call of the hook loads."""
+    command = installed.command("claude")
+    done = subprocess.run(
+        [*command[:3], "-c", LOADED, *command[3:]],
+        input=json.dumps(payload("claude", event, "git status | cat")).encode(),
+        capture_output=True,
+        timeout=60,
+        check=True,
+        env=installed.environment(),
+    )
+    return set(done.stdout.decode().splitlines()[-1].split(" "))
+
+
+@pytest.mark.parametrize("event", ["pre", "post", "failure", "permission", "foreign"])
+def test_a_hook_loads_nothing_heavy(installed: Installed, event: str) -> None:
+    modules = loaded(installed, event)
+    assert "shellguard.cli.hook" in modules
+    assert modules & HEAVY == set()
+    installed.ask("git status", 1)
+    assert loaded(installed, event) & (HEAVY - {"importlib", "warnings"}) == set()
+
+
+def test_a_heavy_import_would_be_seen(installed: Installed) -> None:
+    policy = installed.root / "shellguard" / "agents" / "policy.py"
+    before = policy.read_text("utf-8")
+    policy.write_text(
+        before.replace("TYPE_CHECKING = False", "import json\n\nTYPE_CHECKING = False", 1), "utf-8"
+    )
+    try:
+        assert {"json", "re", "enum"} <= loaded(installed, "pre")
+    finally:
+        policy.write_text(before, "utf-8")
+
+
+def test_a_package_that_is_broken_says_one_line(installed: Installed) -> None:
+    engine = installed.root / "shellguard" / "cli" / "hook.py"
+    before = engine.read_text("utf-8")
+    engine.write_text("import nothing_of_that_name\n", "utf-8")
+    try:
+        done = installed.run(b"{}", "claude")
+        assert (done.returncode, done.stdout) == (1, b"")
+        assert done.stderr == b"shellguard failed to start: ModuleNotFoundError\n"
+    finally:
+        engine.write_text(before, "utf-8")
+
+
+def test_wrong_usage_never_has_the_status_that_blocks(installed: Installed) -> None:
+    for arguments in ([], ["nobody"], ["claude", "--frob"]):
+        assert installed.run(b"{}", *arguments).returncode == 1
+
+
+def hammer(installed: Installed, calls: int) -> None:
+    """Many calls from 8 processes at once on one session: the counts are complete, every verdict is right."""
+    commands = [
+        ("git status", True),
+        ("rm x", False),
+        ("cat a b", True),
+        ("git push", False),
+        ("ls -l", True),
+    ]
+
+    def one(number: int) -> None:
+        command, allowed = commands[number % len(commands)]
+        said = installed.ask(f"{command} {number}" if command != "git push" else command, number)
+        assert ('"allow"' in said) == allowed or '"deny"' in said, (command, said)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(one, range(calls)))
+    [kept] = (installed.home / "state" / "guard").glob("*.calls")
+    assert (kept.stat().st_size - len(HEADER)) == calls * SIZE
+    lines = (installed.home / "state" / "log" / "decisions.jsonl").read_text("ascii").splitlines()
+    assert len(lines) == calls
+    assert all(json.loads(line)["host"] == "claude" for line in lines)
+    leftover = [path.name for path in installed.home.rglob("*") if path.name.endswith((".part", ".lock"))]
+    assert leftover == []
+
+
+def test_calls_at_once_lose_nothing(installed: Installed) -> None:
+    hammer(installed, 40)
+
+
+@pytest.mark.slow
+def test_ten_thousand_calls_at_once_lose_nothing(installed: Installed) -> None:
+    hammer(installed, 10_000)
+
+
+def test_a_call_that_is_killed_harms_no_later_one(installed: Installed) -> None:
+    drawn = random.Random(8)
+    data = json.dumps(payload("claude", "pre", "git status")).encode()
+    for _ in range(25):
+        process = subprocess.Popen(
+            installed.command("claude"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=installed.environment(),
+        )
+        assert process.stdin is not None
+        process.stdin.write(data)
+        process.stdin.close()
+        time.sleep(drawn.uniform(0, 0.12))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    started = time.monotonic()
+    assert '"allow"' in installed.ask("git status --short", "after")
+    assert time.monotonic() - started < 30
