@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from shellguard.analysis.inquiry import Assumptions
 from shellguard.effects import Effect, Fact, Kind
 from shellguard.engine import classify
 from shellguard.replay.cleaning import clean
@@ -23,7 +24,7 @@ class Judged:
 
     `because` and `rule` (file and line) are those of the fact that decides: the first that writes or executes,
     else the first unknown one, else the first. `heads` are the commands that nothing is known of, `missing` those of
-    them that no rule speaks of.
+    them that no rule speaks of. `verdict` is the whole of it where it is not the one that the guard would come to.
     """
 
     kind: str
@@ -33,6 +34,7 @@ class Judged:
     rule: str | None
     heads: tuple[str, ...]
     missing: tuple[str, ...]
+    verdict: Verdict | None = None
 
 
 class Judge:
@@ -44,6 +46,7 @@ class Judge:
         self._given: Shelf | None = None if shelf is Shelf.default() else shelf
         self._assumptions = options.assumptions()
         self._policy = options.chosen_policy(shelf)
+        self._is_own = self._given is not None or self._assumptions != Assumptions()
         self._raw = options.raw
         self._known: dict[str, Judged] = {}
 
@@ -76,6 +79,7 @@ class Judge:
             None if fact is None else fact.rule,
             tuple(dict.fromkeys(heads)),
             tuple(dict.fromkeys(missing)),
+            verdict if self._is_own else None,
         )
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 from zlib import crc32
 
+from shellguard.guard.command import forget, remember
 from shellguard.replay.judge import Judge
 from shellguard.replay.options import Options
 from shellguard.replay.outcomes import line_of, row_of
@@ -269,6 +270,7 @@ class Worker:
         self.options = options
         self.judge = Judge(options)
         self.config = options.guard_config()
+        forget()
 
     def replay(self, unit: Unit, out: BinaryIO | None, tick: Callable[[int], None] | None = None) -> Summary:
         """The summary of a unit; a line for each call goes to `out`, an empty one for a line of a shard that is none.
@@ -319,6 +321,8 @@ class Worker:
             if skipped and item.call_id in skipped:
                 continue
             judged = None if item.command is None else self.judge.judged(item.command)
+            if judged is not None and judged.verdict is not None and item.command is not None:
+                remember(item.command, judged.verdict)  # the guard goes by the same rules
             said = sessions.call(item)
             if last != (item.source, item.session):
                 last = (item.source, item.session)

@@ -275,9 +275,11 @@ def test_other_rules_and_a_policy_are_used(tmp_path: Path, work: Path) -> None:
         "examples:\n  read: |\n    frobnicate\n",
         encoding="utf-8",
     )
-    path = written(tmp_path / "a.jsonl", [call("frobnicate"), call("ls")])
+    path = written(tmp_path / "a.jsonl", [call("frobnicate"), *[call("ls")] * 2] * 7)
     found, _ = replayed(path, work=work, rules=str(rules))
-    assert found["verdicts"] == {"read": 1, "write": 0, "unknown": 1}
+    assert found["verdicts"] == {"read": 7, "write": 0, "unknown": 14}
+    assert found["classes"] == {"read": 7, "unknown": 14}  # the guard goes by the same rules
+    assert replayed(path, work=work)[0]["classes"] == {"read": 14, "unknown": 7}
 
 
 def test_work_that_is_done_is_not_done_again(
