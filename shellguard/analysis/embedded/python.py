@@ -9,7 +9,8 @@ decorators, operators or containers. So four things are looked at, each where it
 - a name or attribute that is loaded: is it listed?
 - a function for which it depends on the arguments (`open`): is it called on the spot, with arguments that are seen?
 - a module: is it only asked for listed names? It is never a value, and neither is what changes imports (`sys.path`);
-- an attribute that is assigned: is it one of an object whose class stands in the text?
+- an attribute that is assigned: is it one of an object whose class stands in the text? `self` is such an object only
+  where nobody can call the method with another one (`selves`).
 
 An attribute that writes on one type only (`replace`: of a path, not of a string) counts where the module of that type
 is imported, unless the value is certainly a text.
@@ -27,20 +28,26 @@ import warnings
 
 from shellguard.analysis.embedded import CONFIGURED, Finding, NotUnderstoodError
 from shellguard.analysis.embedded.python_names import (
+    ANNOTATIONS,
     ASKED,
     ATTRIBUTES,
+    BASES,
     BOUND,
     BUILTINS,
     CHECKED,
+    CLASS_DECORATORS,
     CODECS,
     DUNDERS,
     FOREIGN,
     LATENT,
     LIST_METHODS,
     LOOKERS,
+    METHOD_DECORATORS,
     METHODS,
     MODES,
     MODULES,
+    MUTE,
+    NAMED_AT_RUN_TIME,
     NEVER_LENT,
     OF_SUPER,
     OPEN_TYPES,
@@ -154,6 +161,8 @@ class _Judge:
         self.own: set[str] = set()
         self.names: dict[ast.AST, str | None] = {}
         self.assumed: set[str] = set()
+        self.has_selves: bool | None = None
+        self.kept: dict[str, bool] = {}
         self.steps = MAX_STEPS
 
     def judge(self) -> None:
@@ -266,8 +275,32 @@ class _Judge:
                 self.check_assigned(value, name)
                 if isinstance(self.parents[node], ast.AugAssign):
                     self.check_attribute(node, value, name)
-            case ast.ClassDef(_, _, keywords) if keywords:
-                raise NotUnderstoodError("a metaclass in a Python text")
+            case ast.ClassDef():
+                self.check_class(node)
+
+    def check_class(self, node: ast.ClassDef) -> None:
+        """What stands for a class of the text must be that class, and may have no privates that others rely on."""
+        if node.keywords:
+            raise NotUnderstoodError("a metaclass in a Python text")
+        for decorator in node.decorator_list:
+            made_by = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if self.full_name(made_by) not in CLASS_DECORATORS:
+                raise NotUnderstoodError("a decorator may give something else for a class of a Python text")
+        for base in node.bases:
+            if not self.is_known_base(base):
+                raise NotUnderstoodError("a class of a Python text extends one that is not listed")
+
+    def is_known_base(self, node: ast.expr) -> bool:
+        match node:
+            case ast.Subscript(value):
+                return self.is_known_base(value)
+            case ast.Call(function):
+                return self.full_name(function) in ("collections.namedtuple", "typing.NamedTuple")
+            case ast.Name(name) if name in self.own:
+                return self.bound[name] == [None]
+            case ast.Name(name) if name in BUILTINS:
+                return self.is_builtin(name)
+        return self.full_name(node) in BASES
 
     def check_name(self, node: ast.AST, name: str) -> None:
         if name in self.modules:
@@ -321,7 +354,9 @@ class _Judge:
         if name in WRITES_WITH:
             self.check_writing(node, value, name)
         elif name in ("encode", "decode"):
-            self.check_codec(self.called(node, name), 0)
+            call = self.called(node, name)
+            self.allow(call, f".{name}", 2, ("encoding", "errors"))
+            self.check_codec(call, 0)
         elif name.startswith("__"):
             self.check_dunder(node, value, name)
         elif name in ATTRIBUTES:
@@ -355,6 +390,12 @@ class _Judge:
             self.found.append(Finding(Effect.WAITS, "time.sleep() in a Python text"))
         if full not in CHECKED:
             return
+        if full == "dataclasses.dataclass" and self.is_decorator(node, ast.ClassDef):
+            return
+        if full in ("copy.copy", "copy.deepcopy"):
+            if "__getattr__" in self.lent or not self.imported.isdisjoint(NAMED_AT_RUN_TIME):
+                raise NotUnderstoodError(f"{full} may do what an object says in a Python text")
+            return
         call = self.called(node, full)
         if any(isinstance(arg, ast.Starred) for arg in call.args) or any(
             keyword.arg is None for keyword in call.keywords
@@ -371,6 +412,15 @@ class _Judge:
                 self.check_codec(call, 1)
             case "inspect.signature":
                 self.allow(call, full, 1, ())
+            case "functools.wraps":
+                self.allow(call, full, 1, ())
+                if not self.is_decorator(call, ast.FunctionDef):
+                    raise NotUnderstoodError(
+                        "functools.wraps() of something else than a function of a Python text"
+                    )
+            case "dataclasses.dataclass":
+                if not self.is_decorator(call, ast.ClassDef):
+                    raise NotUnderstoodError("dataclass() of something else than a class of a Python text")
             case "importlib.util.find_spec":
                 self.allow(call, full, 1, ())
                 if not call.args or _text_of(call.args[0]) is None or "." in (_text_of(call.args[0]) or "."):
@@ -379,6 +429,15 @@ class _Judge:
                 self.check_address(call)
             case _:
                 self.check_open(call, full)
+
+    def is_decorator(self, node: ast.AST, kind: type[ast.FunctionDef] | type[ast.ClassDef]) -> bool:
+        """Whether it decorates such a definition, and is the one that is given what stands there."""
+        parent = self.parents[node]
+        return (
+            isinstance(parent, kind)
+            and node in parent.decorator_list
+            and (node is parent.decorator_list[-1] or kind is ast.ClassDef)
+        )
 
     def called(self, node: ast.AST, name: str) -> ast.Call:
         parent = self.parents[node]
@@ -506,17 +565,80 @@ class _Judge:
     def is_own(self, name: str) -> bool:
         """Whether each value of the name is an object of a class that stands in the text."""
         values = self.bound.get(name)
-        if not values or name in self.elements:
+        if not values or name in self.elements or "__new__" in self.lent:
             return False
-        made = [value for value in values if value is not None]
-        if any(
-            not (
-                isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in self.own
-            )
-            for value in made
-        ):
+        if name == "self":
+            if self.has_selves is None:
+                self.has_selves = self.selves(len(values))
+            return self.has_selves
+        return all(
+            isinstance(value, ast.Call)
+            and isinstance(value.func, ast.Name)
+            and value.func.id in self.own
+            and self.bound[value.func.id] == [None]
+            for value in values
+        )
+
+    def selves(self, count: int) -> bool:
+        """Whether `self`, which is bound `count` times, is always the object on which a method was asked for.
+
+        A method is a function for everyone who gets hold of it without an object: from its class (`A.method(other)`),
+        by its name in the body of the class, or under a decorator.
+        """
+        methods: set[str] = set()
+        for node in self.nodes:
+            if isinstance(node, ast.FunctionDef) and isinstance(self.parents[node], ast.ClassDef):
+                first = (*node.args.posonlyargs, *node.args.args)[:1]
+                if first and first[0].arg == "self":
+                    count -= 1
+                    methods.add(node.name)
+                    if not all(self.keeps_method(decorator) for decorator in node.decorator_list):
+                        return False
+        return count == 0 and all(
+            self.keeps_methods(node, methods)
+            for node in self.nodes
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+        )
+
+    def keeps_method(self, decorator: ast.expr) -> bool:
+        if isinstance(decorator, ast.Attribute) and decorator.attr in ("setter", "getter", "deleter"):
+            return True
+        if isinstance(decorator, ast.Name) and decorator.id == "property":
+            return self.is_builtin("property")
+        made_by = decorator.func if isinstance(decorator, ast.Call) else decorator
+        return self.full_name(made_by) in METHOD_DECORATORS
+
+    def keeps_methods(self, node: ast.Name, methods: set[str]) -> bool:
+        """Whether the name hands out neither a method nor a class of the text."""
+        parent = self.parents[node]
+        if node.id in methods:
+            return isinstance(parent, ast.Attribute) and parent.attr in ("setter", "getter", "deleter")
+        if node.id == "classmethod":
             return False
-        return len(made) == len(values) or name == "self"
+        if node.id not in self.own:
+            return True
+        inner: ast.AST = node
+        while isinstance(parent, ast.Tuple | ast.Subscript):
+            inner, parent = parent, self.parents[parent]
+        match parent:
+            case ast.arg() | ast.AnnAssign() | ast.FunctionDef() if inner in (
+                *((parent.returns,) if isinstance(parent, ast.FunctionDef) else (parent.annotation,)),
+            ):
+                return not any(
+                    isinstance(other, ast.Attribute) and other.attr in ANNOTATIONS for other in self.nodes
+                )
+            case ast.Call(function) if function is node:
+                return True
+            case ast.Call(ast.Name("isinstance" | "issubclass" as name), [first, *_]):
+                return first is not node and self.is_builtin(name)
+            case ast.Attribute(_, name):
+                return name not in methods
+            case ast.keyword("cls"):
+                call = self.parents[parent]
+                return isinstance(call, ast.Call) and (self.full_name(call.func) or "").startswith("json.")
+            case ast.ClassDef() | ast.ExceptHandler() | ast.Raise():
+                return True
+        return False
 
     def is_bound_at(self, node: ast.AST, name: str) -> bool:
         """Whether the name has a value of the text here: inside of the loop, function or `with` that binds it."""
@@ -592,12 +714,12 @@ class _Judge:
                 return isinstance(value, str | bytes)
             case ast.JoinedStr():
                 return True
-            case ast.BinOp(left, ast.Add(), right) if not self.own:
+            case ast.BinOp(left, ast.Add(), right) if self.has_no_open_type():
                 return self.is_text(right, steps - 1) or self.is_text(left, steps - 1)
-            case ast.BinOp(left, ast.Mod() | ast.Mult(), _):
+            case ast.BinOp(left, ast.Mod() | ast.Mult(), _) if self.has_no_open_type():
                 return self.is_text(left, steps - 1)
             case ast.Call(ast.Name("str" | "repr" | "chr" | "ascii" | "format" as name)):
-                return self.is_builtin(name)
+                return self.is_builtin(name) and self.has_no_open_type()
             case ast.Call(ast.Attribute(value, name)):
                 if name == "replace":
                     return self.is_text(value, steps - 1)
@@ -639,14 +761,48 @@ class _Judge:
             case ast.Subscript(value, ast.Slice()):
                 return self.is_texts(value, steps - 1)
             case ast.Attribute():
-                return self.full_name(node) in ("sys.argv", "sys.stdin")
+                full = self.full_name(node)
+                return full == "sys.stdin" or (full == "sys.argv" and self.stays(full))
             case ast.Name(name):
                 values = self.bound.get(name)
                 return (
                     bool(values)
                     and name not in self.elements
                     and all(self.is_texts(value, steps - 1) for value in values or ())
+                    and self.stays(name)
                 )
+        return False
+
+    def stays(self, name: str) -> bool:
+        """Whether a list keeps the elements that it had, wherever its name stands."""
+        if name not in self.kept:
+            self.kept[name] = all(
+                self.is_left_alone(node)
+                for node in self.nodes
+                if (isinstance(node, ast.Name) and node.id == name)
+                or (isinstance(node, ast.Attribute | ast.Name) and self.full_name(node) == name)
+            )
+        return self.kept[name]
+
+    def is_left_alone(self, node: ast.expr) -> bool:
+        """Whether nothing can put another element into the list that stands here, or give it a second name."""
+        match self.parents[node]:
+            case ast.Assign(targets):
+                return node in targets
+            case ast.AnnAssign(target) | ast.NamedExpr(target):
+                return node is target
+            case ast.Subscript(value, _, ast.Load()):
+                return node is value
+            case ast.For(_, iterated) | ast.comprehension(_, iterated):
+                return node is iterated
+            case ast.Call(ast.Name(name)):
+                return name in MUTE and self.is_builtin(name)
+            case ast.Call(ast.Attribute(_, "join")):
+                return True
+            case ast.If() | ast.While() | ast.Compare() | ast.FormattedValue() | ast.Starred():
+                return True
+            case ast.withitem(_, variable):
+                return node is variable
         return False
 
 

@@ -38,7 +38,7 @@ MODULES = {
         "abc": "ABC abstractmethod",
         "ast": """
             AST NodeTransformer NodeVisitor dump fix_missing_locations get_docstring get_source_segment
-            increment_lineno iter_child_nodes iter_fields literal_eval parse unparse walk AnnAssign Assert
+            increment_lineno iter_child_nodes literal_eval parse unparse walk AnnAssign Assert
             Assign Bytes Ellipsis NameConstant AsyncFunctionDef Attribute AugAssign BinOp BoolOp Call
             ClassDef Compare Constant Dict ExceptHandler Expr For FunctionDef If Import ImportFrom
             JoinedStr Lambda List ListComp Load Module Name Num Raise Return Set Starred Store Str
@@ -59,12 +59,12 @@ MODULES = {
         "colorsys": "hls_to_rgb hsv_to_rgb rgb_to_hls rgb_to_hsv",
         "configparser": "ConfigParser Error RawConfigParser",
         "contextlib": "closing contextmanager nullcontext redirect_stderr redirect_stdout suppress",
-        "copy": "copy deepcopy",
+        "copy": "",
         "csv": """
             DictReader DictWriter Error QUOTE_ALL QUOTE_MINIMAL QUOTE_NONE QUOTE_NONNUMERIC Sniffer excel
             excel_tab field_size_limit reader writer
         """,
-        "dataclasses": "asdict astuple dataclass field fields is_dataclass replace",
+        "dataclasses": "asdict astuple field fields is_dataclass replace",
         "datetime": "MAXYEAR MINYEAR UTC date datetime time timedelta timezone tzinfo",
         "decimal": "Context Decimal InvalidOperation ROUND_HALF_EVEN ROUND_HALF_UP getcontext localcontext",
         "difflib": "Differ HtmlDiff SequenceMatcher context_diff get_close_matches ndiff unified_diff",
@@ -74,7 +74,7 @@ MODULES = {
         "filecmp": "cmp cmpfiles",
         "fnmatch": "filter fnmatch fnmatchcase translate",
         "fractions": "Fraction",
-        "functools": "cache cached_property cmp_to_key lru_cache partial reduce total_ordering wraps",
+        "functools": "cache cached_property cmp_to_key lru_cache partial reduce total_ordering",
         "getpass": "getuser",
         "glob": "escape glob iglob",
         "gzip": "compress decompress",
@@ -207,6 +207,10 @@ CHECKED = frozenset(
         *(
             "codecs.encode",
             "codecs.decode",
+            "copy.copy",
+            "copy.deepcopy",
+            "dataclasses.dataclass",
+            "functools.wraps",
             "inspect.signature",
             "getattr",
             "hasattr",
@@ -217,6 +221,44 @@ CHECKED = frozenset(
     }
 )
 """Functions that may only be called on the spot, with arguments that the text shows."""
+
+CLASS_DECORATORS = frozenset({"dataclasses.dataclass", "enum.unique", "functools.total_ordering"})
+"""Decorators that give back the class that they are given."""
+
+METHOD_DECORATORS = frozenset(
+    {
+        "abc.abstractmethod",
+        "contextlib.contextmanager",
+        "functools.cache",
+        "functools.cached_property",
+        "functools.lru_cache",
+    }
+)
+"""Decorators under which a method still gets an object of its class first, when it is asked for on an object."""
+
+BASES = frozenset(
+    {
+        "abc.ABC",
+        "ast.NodeTransformer",
+        "ast.NodeVisitor",
+        "enum.Enum",
+        "enum.Flag",
+        "enum.IntEnum",
+        "enum.IntFlag",
+        "html.parser.HTMLParser",
+        "json.JSONDecoder",
+        "json.JSONEncoder",
+        "typing.Generic",
+        "typing.NamedTuple",
+        *(f"collections.{name}" for name in MODULES["collections"] - {"namedtuple"}),
+        *(f"collections.abc.{name}" for name in MODULES["collections.abc"]),
+    }
+)
+"""Classes that one of the text may extend. What such a class keeps for itself hands nothing out, and steers nothing:
+`contextlib.redirect_stdout` sets that attribute of `sys` which its own attribute `_stream` names."""
+
+NAMED_AT_RUN_TIME = frozenset({"ast", "enum", "types"})
+"""Modules with which an object gets attributes of any name, so of one that tells `copy` how it is to be copied."""
 
 SEALED = frozenset({"os.environ", "sys.modules", "sys.path"})
 """What could change which modules are imported or what a library writes (`SSLKEYLOGFILE`), or hand out any module: only
@@ -321,8 +363,14 @@ LATENT = _names("""
     """)
 """Builtins (some of Python 2) that come to light where the text has not bound the name yet."""
 
+ANNOTATIONS = frozenset({"annotation", "bases", "return_annotation", "type"})
+"""Attributes that give back what an annotation names."""
+
 OPEN_TYPES = frozenset({"collections", "enum", "types", "typing"})
-"""Modules that make types whose attributes are named at run time: a method of such a name may give anything."""
+"""Modules with types of which a method that has the name of a text's may give anything."""
+
+MUTE = frozenset({"enumerate", "len", "print", "reversed", "set", "sorted"})
+"""Builtins that put nothing into a list that they are given."""
 
 BOUND = frozenset(
     {"__all__", "__author__", "__doc__", "__hash__", "__match_args__", "__slots__", "__version__"}
