@@ -2,12 +2,11 @@
 """The witness on the command line.
 
     python -m tools.witness try 'git status' [--world plain|hostile] [--tty] [--json]
-    python -m tools.witness run [RULE...] [--quick] [--write] [--hostile]
+    python -m tools.witness run [RULE...] [--quick] [--write] [--world hostile]
     python -m tools.witness fuzz TOOL...
 
-`try` runs one command, `run` the examples of rules, tests and corpus, `fuzz` the options of a tool. Exit
-status 0: nothing
-refuted; 1: something is; 2: wrong usage; 3: this machine cannot contain a command, with the reason.
+`try` runs one command, `run` the examples of rules, tests and corpus, `fuzz` the options of a tool. Exit status
+0: nothing refuted; 1: something is; 2: wrong usage; 3: this machine cannot contain a command, with the reason.
 """
 
 from __future__ import annotations

@@ -219,9 +219,7 @@ def _cache_folder(uid: int) -> str:
 
 
 def _control_groups(name: str) -> list[str]:
-    """Limits on the memory and the number of processes of a session, where the machine has control groups to
-    write to.
-    """
+    """Limits on the memory and the processes of a session, where the machine has control groups to write to."""
     made = []
     limits = (
         ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", str(4 << 30)),

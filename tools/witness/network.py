@@ -30,7 +30,7 @@ from urllib.parse import urlsplit
 
 from tools.witness import kernel
 
-HTTP_PORTS = (80, 3000, 5000, 8000, 8001, 8080, 8099, 8200, 9090, 9200, 2375, 4566, 11434, 5601, 15672)
+HTTP_PORTS = (80, 3000, 5000, 8000, 8001, 8080, 8099, 8200, 9090, 9200, 2375, 4566, 9000, 11434, 5601, 15672)
 HTTPS_PORTS = (443, 6443, 8443, 2376)
 SOCKETS = ["docker.sock"]
 """Sockets of local services, by their name in /run."""
@@ -389,10 +389,14 @@ def respond(method: str, host: str, path: str, body: bytes, accept: str = "") ->
         return _docker(plain)
     if name.endswith("googleapis.com"):
         return _json({"items": {} if "/aggregated/" in plain else [], "name": "x"} if method == "GET" else {})
-    if name.endswith("amazonaws.com"):
-        if b"Action=" in body or "xml" in accept or ".s3." in f".{name}":
-            return 200, "text/xml", b'<?xml version="1.0"?><Response><Result/></Response>'
-        return _json({})
+    if name.endswith("amazonaws.com") or host.endswith((":4566", ":9000")):
+        action = re.search(rb"Action=(\w+)", body)
+        if action:
+            word = action[1].decode()
+            return 200, "text/xml", f"<{word}Response><{word}Result/></{word}Response>".encode()
+        if "xml" in accept or ".s3." in f".{name}" or host.endswith((":4566", ":9000")):
+            return 200, "text/xml", b"<ListAllMyBucketsResult><Buckets/><Owner/></ListAllMyBucketsResult>"
+        return _json({"events": [], "logGroups": []})
     if ":8200" in host:
         return _json(
             {

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a reported system call attempts: read from the memory of its process, put into a class, and answered.
 
-The report is an observation and no barrier: another thread may change a path after it was read. What cannot be
-allowed to
+The report is an observation and no barrier: another thread may change a path after it was read. What must not
 happen is prevented by namespaces, read-only mounts and missing privileges.
 """
 

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operands that a command names and a world lacks: they are made before it runs, so that the tool has
-something to read.
+"""Operands that a command names and a world lacks: they are made first, so that the tool has something to read.
 
 A guess by form, on purpose generous: a file too many hurts nobody, since it lies below the overlay and is no
-effect. What
-stands behind `>` or after an option for output is never made.
+effect. What stands behind `>` or after an option for output is never made.
 """
 
 from __future__ import annotations

@@ -59,6 +59,8 @@ _CACHES = (
             ".local/share/gem/specs",
             ".config/gcloud",
             ".gsutil",
+            ".config/fossil.db",
+            ".config/fossil.db-journal",
             ".rpmdb",
             ".local/share/flatpak",
             ".subversion",

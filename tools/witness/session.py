@@ -3,11 +3,10 @@
 
     python -m tools.witness.session     (started by `client.Witness`; JSON Lines in, JSON Lines out)
 
-It gives up root first, so that no process of a sandbox has the kernel's uid 0, then takes new user, network,
-IPC, host name
-and mount namespaces, and prepares a root folder that shows the programs of the machine read-only and nothing
-of its people.
-Every command gets further mount, pid and IPC namespaces, a fresh overlay over the home, and fresh temporary folders.
+It gives up root first, so that no process of a sandbox has the kernel's uid 0, then takes new user, network, IPC,
+host name and mount namespaces, and prepares a root folder that shows the programs of the machine read-only and
+nothing of its people. Every command gets further mount, pid and IPC namespaces, a fresh overlay over the home, and
+fresh temporary folders.
 """
 
 from __future__ import annotations
