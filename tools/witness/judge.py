@@ -233,8 +233,9 @@ def _undeclared(report: Report, declared: Declared) -> list[str]:
         reasons[f"{place}: {kind} {path}".strip()] = None
     if not reasons and report.left and not report.timed_out and not report.cut:
         reasons[f"process: still running: {', '.join(report.left)}"] = None
-    for name in foreign_programs(report, declared.helpers):
-        reasons[f"exec: starts {name}"] = None
+    if not hindered:
+        for name in foreign_programs(report, declared.helpers):
+            reasons[f"exec: starts {name}"] = None
     for reason in _sent(report, Effect.NETWORK in declared.effects, declared.remote):
         reasons[reason] = None
     return list(reasons)
@@ -307,7 +308,9 @@ def _is_query(entry: dict[str, str]) -> bool:
     if "selfsubject" in address:
         return True
     if ".googleapis.com/" in address:
-        return bool(re.search(r":(list|get|search|query|lookup|fetch|read|batchGet|test)\w*(\?|$)", address))
+        return bool(
+            re.search(r"[:/](list|get|search|query|lookup|fetch|read|batchGet|test)\w*(\?|$)", address)
+        )
     if "amazonaws.com" in address:
         return bool(_READING_ACTION.search(body) or _READING_ACTION.search(entry.get("target", "")))
     return "info/refs" in address or address.endswith(("/wait", "/git-upload-pack"))

@@ -18,6 +18,8 @@ from tools.witness.places import LOGS, class_of
 AT_FDCWD = -100
 O_TMPFILE = 0o20200000
 MAX_ARGUMENTS = 12
+UNSEEN = 20
+"""How many processes may have come and gone without becoming a program: forks are not reported."""
 MAX_REPORTED = 2000
 """Attempts, programs and addresses that are kept of one command; more are counted only."""
 
@@ -298,7 +300,7 @@ def _is_own(pid: int, target: int, root: int, last: int = 0) -> bool:
     numbers = [_inner_pid(each, number) for each in family]
     if wanted in numbers or target < 0:
         return wanted in numbers
-    if wanted <= max(*numbers, last):
+    if wanted <= max(*numbers, last) + UNSEEN:
         return True  # numbers are given in order: this one has ended meanwhile
     threads = [int(thread) for each in family for thread in _threads(each)]
     return any(_inner_pid(thread) == wanted for thread in threads)

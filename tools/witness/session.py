@@ -431,6 +431,7 @@ def _prepare_devices(dev: str) -> None:
         os.symlink(f"/proc/self/{target}", f"{dev}/{name}")
     os.mkdir(f"{dev}/shm")
     os.mkdir(f"{dev}/pts")
+    os.mkdir(f"{dev}/mapper")
     kernel.mount(
         "devpts",
         f"{dev}/pts",
