@@ -100,9 +100,10 @@ def _duration(value: object) -> float | None:
         for suffix, factor in (("ms", 1e-3), ("s", 1.0)):
             if value.endswith(suffix):
                 try:
-                    return float(value.removesuffix(suffix)) * factor
+                    found = float(value.removesuffix(suffix)) * factor
                 except ValueError:
                     return None
+                return found if 0 <= found < 1e12 else None
     return None
 
 

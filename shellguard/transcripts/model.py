@@ -177,8 +177,8 @@ def text(value: object) -> str:
 
 
 def number(value: object) -> int | None:
-    """The value when it is a whole number, else None."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    """The value when it is a whole number that other programs can hold too, else None."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= 1 << 53 else None
 
 
 def seconds(value: object) -> float | None:

@@ -39,6 +39,7 @@ def read(path: Path) -> tuple[list[Call], list[Problem]]:
 def mutated(value: Any, chance: random.Random) -> Any:
     """The value with one place in it replaced by something that does not belong there."""
     odd: tuple[Any, ...] = (
+        *(10**400, -(10**30), float("inf"), float("nan")),
         None,
         True,
         -1,
