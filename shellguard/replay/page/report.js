@@ -31,7 +31,7 @@
     entry(list, "guard", (words[cell.a] || cell.a) + (cell.d === "allow" ? "" : " (" + cell.d + ")"));
     entry(list, "exit code", cell.x);
     const same = data.sessions[line].map((other, at) => (other.k === cell.k ? at : -1)).filter((at) => at >= 0);
-    entry(list, "the same call", same.length + " times here, this is number " + (same.indexOf(place) + 1));
+    entry(list, "the same call", same.length === 1 ? "only here" : same.length + " times here, this is number " + (same.indexOf(place) + 1));
     body.replaceChildren(list);
     detail.hidden = false;
     for (const marked of document.querySelectorAll(".c.same")) marked.classList.remove("same");
@@ -100,7 +100,7 @@
       sessions += here > 0;
     });
     for (const row of document.querySelectorAll("tr[data-text]")) row.hidden = !row.textContent.toLowerCase().includes(text);
-    said.textContent = calls + " calls in " + sessions + " sessions shown";
+    said.textContent = calls + (calls === 1 ? " call in " : " calls in ") + sessions + (sessions === 1 ? " session shown" : " sessions shown");
   }
 
   search.addEventListener("input", filter);
