@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -105,18 +106,18 @@ def planned(paths: Iterable[str], options: Options) -> Plan:
             problems.append(item)
             continue
         try:
-            size = sum(map(_size, item.files))
+            statuses = [(path, os.stat(path)) for path in item.files]
         except OSError as error:
             problems.append(item.problem(error.strerror or "it cannot be read"))
             continue
+        if not all(stat.S_ISREG(status.st_mode) for _, status in statuses):
+            problems.append(item.problem("no regular file: it cannot be read twice"))
+            continue
+        size = sum(status.st_size for _, status in statuses)
         total += size
-        for path in item.files:
-            status = os.stat(path)
-            name.update(
-                repr((os.path.abspath(path), status.st_size, status.st_mtime_ns)).encode(
-                    "utf-8", "surrogatepass"
-                )
-            )
+        for path, status in statuses:
+            seen = (os.path.abspath(path), status.st_size, status.st_mtime_ns)
+            name.update(repr(seen).encode("utf-8", "surrogatepass"))
         shards = _shards(item, size)
         if shards > 1:
             flush()
@@ -137,10 +138,6 @@ def planned(paths: Iterable[str], options: Options) -> Plan:
         repr((BATCH_FILES, BATCH_BYTES, SHARD_BYTES, [str(problem) for problem in problems])).encode()
     )
     return Plan(tuple(work), tuple(problems), name.hexdigest(), total)
-
-
-def _size(path: str) -> int:
-    return os.stat(path).st_size
 
 
 def _shards(source: Source, size: int) -> int:

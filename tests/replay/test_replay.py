@@ -176,6 +176,13 @@ def test_what_cannot_be_read_is_named_and_the_rest_counts(tmp_path: Path, work: 
     }
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with a name here")
+def test_a_pipe_is_named_and_not_waited_for(tmp_path: Path, work: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    found, _ = replayed(tmp_path / "pipe", written(tmp_path / "good.jsonl", [call("ls")]), work=work)
+    assert (found["calls"], found["errors"]) == (1, 1)
+
+
 def test_nothing_of_a_bomb_counts(tmp_path: Path, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "FREE_EXPANSION", 1 << 16)
     with gzip.open(tmp_path / "bomb.jsonl.gz", "wb") as stream:
