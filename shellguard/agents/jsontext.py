@@ -41,7 +41,7 @@ def loads(text: str) -> Any:
         from _json import make_scanner
 
         value, end = make_scanner(_Rules)(text, start)  # type: ignore[arg-type]
-    except StopIteration:
+    except (StopIteration, SystemError):  # its own error stands in `json.decoder`, which is not loaded
         raise ValueError("this is no JSON") from None
     except (ImportError, AttributeError, TypeError):
         from json import loads as slow

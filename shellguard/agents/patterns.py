@@ -76,11 +76,20 @@ def inner_commands(text: str, facts: Iterable[Fact]) -> list[Seen]:
     spans = {fact.span for fact in facts if fact.via}
     found = []
     for start, end in sorted(spans):
-        try:
-            found.extend(commands_in(parse(text[start:end])))
-        except (ShellSyntaxError, RecursionError):
-            continue
+        inner = _commands_of(text[start:end])
+        for seen in inner:
+            word = seen.words[0]
+            if len(seen.words) == 1 and word is not None and not set(word).isdisjoint(" \t\n;&|"):
+                found.extend(_commands_of(word))  # a script in quotes, as behind `bash -c`
+        found.extend(inner)
     return found
+
+
+def _commands_of(text: str) -> list[Seen]:
+    try:
+        return commands_in(parse(text))
+    except (ShellSyntaxError, RecursionError):
+        return []
 
 
 def allows(patterns: Iterable[str], seen: Seen) -> bool:

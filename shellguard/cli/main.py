@@ -17,10 +17,15 @@ if TYPE_CHECKING:
 COMMANDS = {
     "approve": "shellguard.cli.approve",
     "completion": "shellguard.cli.completion",
+    "config": "shellguard.cli.hooks",
     "corpus": "shellguard.cli.corpus",
+    "doctor": "shellguard.cli.hooks",
     "explain": "shellguard.cli.explain",
     "guard": "shellguard.cli.guard",
+    "hook": "shellguard.cli.hooks",
+    "install": "shellguard.cli.hooks",
     "lint": "shellguard.cli.lint",
+    "log": "shellguard.cli.hooks",
     "man": "shellguard.cli.man",
     "parse": "shellguard.cli.parse",
     "replay": "shellguard.cli.replay",
@@ -28,6 +33,8 @@ COMMANDS = {
     "rule": "shellguard.cli.rule",
     "rules": "shellguard.cli.rules",
     "supervise": "shellguard.cli.supervise",
+    "uninstall": "shellguard.cli.hooks",
+    "why": "shellguard.cli.hooks",
 }
 """Name of a command, and the module that holds it under that name."""
 
