@@ -84,7 +84,7 @@ class Source:
         Of a name that many runs give their file, the two folders above are a part.
         """
         folder, name = os.path.split(self.path.rstrip("/\\"))
-        for suffix in (*COMPRESSED_SUFFIXES, ".jsonl", ".ndjson", ".json", ".traj"):
+        for suffix in (*COMPRESSED_SUFFIXES, ".jsonl", ".ndjson", ".json", ".traj", ".eval"):
             name = name.removesuffix(suffix)
         if name.lower() not in _COMMON_NAMES:
             return name
@@ -191,7 +191,7 @@ class _Unpacked(io.RawIOBase):
         elif kind == "xz":
             self._stream = lzma.LZMAFile(raw)  # noqa: SIM115 - closed with the file below it
         else:
-            self._stream, error = _zstd(raw)
+            self._stream, error = zstd_stream(raw)
             self._errors = (*self._errors, error)
 
     def readable(self) -> bool:
@@ -214,7 +214,7 @@ class _Unpacked(io.RawIOBase):
         super().close()
 
 
-def _zstd(raw: BinaryIO) -> tuple[BinaryIO, type[Exception]]:
+def zstd_stream(raw: BinaryIO) -> tuple[BinaryIO, type[Exception]]:
     """The unpacked stream, and what it raises on damage."""
     try:
         import zstandard

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Iterator
+from io import BytesIO
 from typing import Any
 
-from shellguard.transcripts.files import MAX_DOCUMENT, MAX_RATIO, Source, UnreadableError
+from shellguard.transcripts.files import MAX_DOCUMENT, MAX_RATIO, Source, UnreadableError, zstd_stream
 from shellguard.transcripts.model import (
     MAX_PROMPT,
     Call,
@@ -29,6 +30,14 @@ from shellguard.transcripts.shells import command_of
 NAME = "inspect"
 LACKS = ("times", "the exit code")
 MAGIC = b"PK\x03\x04"
+ZSTD = 93
+"""The number of zstd among the ways to pack an entry of a ZIP file (APPNOTE 6.3.8, 4.4.5)."""
+
+ATTACHED = "attachment://"
+"""How a text begins that stands among the attachments of its sample."""
+
+LOCAL_HEADER = 30
+"""Bytes in front of the name of an entry."""
 
 
 def is_document(document: object) -> bool:
@@ -70,7 +79,10 @@ def read_archive(source: Source) -> Iterator[Call | Problem]:
                 yield source.problem(f"{entry.filename}: unpacks to far more than it holds; skipped")
                 continue
             try:
-                sample = json.loads(archive.read(entry))
+                sample = json.loads(_unpacked(archive, entry))
+            except UnreadableError as error:
+                yield source.problem(f"{entry.filename}: {error}")
+                continue
             except (
                 zipfile.BadZipFile,
                 NotImplementedError,
@@ -84,6 +96,22 @@ def read_archive(source: Source) -> Iterator[Call | Problem]:
             yield from _sample(mapping(sample), source.stem)
 
 
+def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    """The bytes of an entry. Newer logs pack with zstd, which `zipfile` of Python does not know."""
+    if entry.compress_type != ZSTD:
+        return archive.read(entry)
+    assert archive.fp is not None
+    archive.fp.seek(entry.header_offset)
+    head = archive.fp.read(LOCAL_HEADER)
+    names = int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little")
+    archive.fp.seek(entry.header_offset + LOCAL_HEADER + names)
+    stream, error_type = zstd_stream(BytesIO(archive.fp.read(entry.compress_size)))
+    try:
+        return bytes(stream.read(entry.file_size))
+    except error_type as error:
+        raise UnreadableError(f"damaged: {error}") from None
+
+
 def _sample(sample: dict[str, Any], stem: str) -> Iterator[Call]:
     session = f"{stem}/{sample.get('id', '')}/{sample.get('epoch', 1)}"
     pairing, turn, index, prompt = Pairing(), 0, 0, None
@@ -93,8 +121,11 @@ def _sample(sample: dict[str, Any], stem: str) -> Iterator[Call]:
             turn, prompt = turn + 1, (parts_text(message.get("content")) or "")[:MAX_PROMPT]
         elif message.get("role") == "tool":
             error = mapping(message.get("error"))
+            shown = parts_text(message.get("content")) or text(error.get("message"))
+            if shown.startswith(ATTACHED):
+                shown = text(mapping(sample.get("attachments")).get(shown.removeprefix(ATTACHED))) or shown
             result = Result(
-                parts_text(message.get("content")) or text(error.get("message")),
+                shown,
                 failed=bool(error),
                 denied=text(error.get("type")) in {"permission", "approval"},
             )

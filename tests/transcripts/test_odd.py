@@ -261,6 +261,30 @@ def test_an_archive_of_inspect_is_read_and_a_bomb_in_it_named(tmp_path: Path) ->
     assert ["skipped" in problem.message for problem in problems] == [True, False]
 
 
+def test_an_archive_of_inspect_that_is_packed_with_zstd_is_read(tmp_path: Path) -> None:
+    """As version 0.3.285 writes it; `zipfile` cannot, so the headers are changed behind its back."""
+    zstandard = pytest.importorskip("zstandard", reason="zstandard is not installed (extra corpora)")
+    log = json.loads((FIXTURES / "inspect/log.json").read_text(encoding="utf-8"))
+    sample = log["samples"][0]
+    sample["messages"][2]["content"] = "attachment://abc"
+    sample["attachments"] = {"abc": "a long text"}
+    plain = json.dumps(sample).encode()
+    packed = zstandard.ZstdCompressor().compress(plain)
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("samples/1_epoch_1.json", packed)
+    data = bytearray(path.read_bytes())
+    for start, method, size in ((data.index(b"PK\x03\x04"), 8, 22), (data.index(b"PK\x01\x02"), 10, 24)):
+        data[start + method : start + method + 2] = (93).to_bytes(2, "little")
+        data[start + size : start + size + 4] = len(plain).to_bytes(4, "little")
+    path.write_bytes(data)
+    calls, problems = read(path)
+    assert (calls[0].tool, calls[0].command, calls[0].result) == ("bash", "ls", "a long text")
+    assert problems == []
+    path.write_bytes(data.replace(packed[10:20], b"x" * 10))
+    assert [problem.message.partition(":")[0] for problem in read(path)[1]] == ["samples/1_epoch_1.json"]
+
+
 def test_bytes_that_are_no_text_do_not_lose_a_line(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(LINE.encode() + b'{"session":"s","tool":"bash","args":{"command":"cat \xff\xfe"}}\r\n')
