@@ -65,6 +65,11 @@ NOT_OPTIONS = {
     "diff": frozenset({"--GTYPE-group-format", "--LTYPE-line-format"}),
     "last": frozenset({"-5days"}),
     "numfmt": frozenset({"-M"}),
+    "bzless": frozenset(
+        {"-d", "-z", "-k", "-f", "-t", "-c", "-q", "-v", "-L", "-s", "-1", "--fast", "--best"}
+    ),  # bzip2's
+    "lspci": frozenset({"-H1", "-H2"}),  # -H with its mode
+    # of its subcommands
     "openssl": frozenset(
         {
             "-rand",
@@ -74,14 +79,16 @@ NOT_OPTIONS = {
             "-provider-path",
             "-propquery",
             "-help",
-            "-dtls",
-            "-dtls1",
-            "-dtls1_2",
+            "-ssl3",
+            "-tls1",
+            "-tls1_1",
         }
+        | {"-no_ssl3", "-no_tls1", "-no_tls1_1", "-no_tls1_2", "-no_tls1_3", "-dtls", "-dtls1", "-dtls1_2"}
     ),
-    "zgrep": frozenset(
-        {"--exclude", "--exclude-from", "--exclude-dir", "--include", "--null"}
-    ),  # it says it lacks them
+    **dict.fromkeys(  # they say that they lack them
+        ("zgrep", "zegrep", "zfgrep"),
+        frozenset({"--exclude", "--exclude-from", "--exclude-dir", "--include", "--null"}),
+    ),
 }
 """What help texts and manuals seem to name, and the tool does not have."""
 
@@ -111,9 +118,12 @@ def difference(spec: Spec, told: Told, name: str | None = None) -> Difference:
     named: set[str] = set(told.options)
     none_of = NOT_OPTIONS.get(name or spec.name, frozenset())
     for option in told.groups():
-        names = [name for name in option.names if not (spec.numeric and name[1:].isdigit())]
+        if none_of.intersection(option.names):
+            continue
         names = [
-            name for name in names if (name not in PLACEHOLDERS or len(name) == 2) and name not in none_of
+            each
+            for each in option.names
+            if (each not in PLACEHOLDERS or len(each) == 2) and not (spec.numeric and each[1:].isdigit())
         ]
         if not names or all(name in WORDLESS for name in names):
             continue
