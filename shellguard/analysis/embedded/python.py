@@ -506,7 +506,7 @@ class _Judge:
         parent = self.parents[call]
         if isinstance(parent, ast.Attribute) and parent.attr in DUNDERS:
             return
-        if isinstance(parent, ast.Compare) and not self.own:
+        if isinstance(parent, ast.Compare) and self.has_no_open_type():
             return
         if not self.is_looked_at(call):
             raise NotUnderstoodError("type() is handed on in a Python text")
@@ -689,6 +689,8 @@ class _Judge:
                 full = self.full_name(node)
                 if name == "getattr":
                     return args[:1] == [node] and (full in MODULES or full in PACKAGES)
+                if name == "isinstance" and not self.has_no_open_type():
+                    return False  # the second word may be an object that is asked whether the first is one
                 return node in args and (name in LOOKERS or (name == "dict" and full == "os.environ"))
             case ast.Attribute(_, name, ast.Load()):
                 return name in ASKED and self.full_name(node) == "os.environ"
