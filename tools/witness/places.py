@@ -59,6 +59,7 @@ _CACHES = (
             ".local/share/gem/specs",
             ".config/gcloud",
             ".gsutil",
+            ".local/share/uv/tools",
             ".azure",
             ".docker/trust",
             ".config/fossil.db",
@@ -73,6 +74,8 @@ _CACHES = (
     "/var/cache/man/",
     "/var/lib/libuuid/",
     "/var/lib/dnf/",
+    "/var/lib/pacman/local/",
+    "/var/lib/rpm/rpmdb.sqlite/",
 )
 """Places that a tool fills by itself and can do without: a rule may declare them as `cache`."""
 

@@ -39,13 +39,30 @@ def place_of(names: tuple[str, ...]) -> str | None:
 
 
 @cache
+def _owners() -> dict[str, str]:
+    """Of every program in a folder of PATH the Debian package it belongs to, asked once for all: each call is slow."""
+    patterns = [
+        f"{folder}/*" for folder in ("/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/games", "/usr/lib")
+    ]
+    found = {}
+    for line in _run("dpkg-query", "--search", *patterns):
+        owner, _, path = line.partition(": ")
+        found[path] = owner.split(",")[0]
+    return found
+
+
+@cache
+def _versions() -> dict[str, str]:
+    lines = _run("dpkg-query", "--show", "--showformat=${binary:Package} ${Version}\n")
+    return dict(line.split(" ", 1) for line in lines if " " in line)
+
+
 def packaged_version(place: str) -> str | None:
     """The upstream version of the Debian package that a file belongs to."""
     for path in (place, os.path.realpath(place), f"/usr{place}", place.removeprefix("/usr")):
-        owner = _run("dpkg-query", "--search", path)
+        owner = _owners().get(path)
         if owner:
-            package = owner.split(": ")[0].split(",")[0]
-            version = _run("dpkg-query", "--show", "--showformat=${Version}", package)
+            version = _versions().get(owner) or _versions().get(owner.partition(":")[0], "")
             return re.sub(r"^\d+:|[+~-](deb|dfsg|ds|b\d|really).*$|-[\w.+~]+$", "", version) or None
     return None
 
@@ -58,17 +75,18 @@ def version_of(names: tuple[str, ...], witness: Witness) -> str:
     found = packaged_version(place)
     if found:
         return found
-    for option in ("--version", "version", "-V"):
-        report = witness.run(f"{place} {option}", timeout=5)
+    for option in ("--version", "version"):
+        report = witness.run(f"{place} {option}", timeout=3)
         match = re.search(r"\d+\.\d+(\.\d+)?", report.stdout)
         if report.exit_code == 0 and match:
             return match[0]
     return "?"
 
 
-def _run(*command: str) -> str:
+def _run(*command: str) -> list[str]:
+    """The lines of what a command prints; none where it is absent."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
-    except OSError:
-        return ""
-    return done.stdout.strip().splitlines()[0] if done.returncode == 0 and done.stdout.strip() else ""
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return done.stdout.splitlines()
