@@ -37,9 +37,9 @@ def _write(
     elif value is None or value is True or value is False:
         out.append(str(value))
     elif isinstance(value, int):
-        out.append(hex(value))  # `str` refuses integers of more than 4,300 digits
+        out.append(_whole(value))
     elif isinstance(value, float):
-        out.append(hex(int(value)) if value.is_integer() else repr(value))
+        out.append(_whole(int(value)) if value.is_integer() else repr(value))
     elif depth >= MAX_DEPTH:
         out.append("...")
     elif isinstance(value, dict):
@@ -62,6 +62,14 @@ def _write(
         out.append(f"<{type(value).__name__}>")
 
 
+def _whole(value: int) -> str:
+    """A whole number in decimal, so that its digits can be left out; `str` refuses more than 4,300 of them."""
+    return str(value) if -_MOST_DECIMAL < value < _MOST_DECIMAL else hex(value)
+
+
+_MOST_DECIMAL = 1 << 512
+
+
 def _first(pair: tuple[str, object]) -> str:
     return pair[0]
 
@@ -74,7 +82,14 @@ def _is_dropped(key: str, item: object, dropped: frozenset[str]) -> bool:
     low = key.lower()
     if low == "id" and "id" in dropped:
         return isinstance(item, str) or (isinstance(item, int) and abs(item) > MOST_SMALL_ID)
-    return low in dropped
+    if low in dropped:
+        return True
+    # `fetchedAt`, but not `format`.
+    return "id" in dropped and (low.endswith(_VOLATILE_ENDINGS) or key.endswith(("At", "Ms")))
+
+
+_VOLATILE_ENDINGS = ("_at", "_ms", "_secs", "_seconds", "_timestamp", "requestid", "traceid", "_nonce")
+"""Ends of keys that say when, and how long it took."""
 
 
 class _Context:

@@ -49,10 +49,12 @@ class Command:
 
     `kind` is its class, `pause` the seconds that a wait declares (-1 for none in figures), `text` one spelling for all
     that mean the same, without `cd FOLDER &&` in front, whose folder is in `folder`. `head` is the program whose
-    failure it would be, `status` the words of the command that gives the exit status.
+    failure it would be, `status` the words of the command that gives the exit status. `labels` are the lines that it
+    prints between its steps (`echo ==== a ====; cat a`), which are left out of `text`; `speaks` that it does no more
+    than to print what it says.
     """
 
-    __slots__ = ("folder", "head", "kind", "pause", "status", "text")
+    __slots__ = ("folder", "head", "kind", "labels", "pause", "speaks", "status", "text")
 
     def __init__(
         self,
@@ -63,7 +65,10 @@ class Command:
         status: tuple[str, ...] = (),
         *,
         pause: float = -1,
+        labels: frozenset[str] = frozenset(),
+        speaks: bool = False,
     ) -> None:
+        self.labels, self.speaks = labels, speaks
         self.kind, self.text, self.folder, self.head, self.status = kind, text, folder, head, status
         self.pause = pause
 
@@ -99,9 +104,22 @@ def _read(text: str, verdict: Verdict) -> Command:
         kind, pause = WAIT, declared_pause(verdict)
     try:
         tree = tree_of(text)
-        folder, tree = _without_folder(tree)
-        spelled = to_text(_plain_script(tree))
-        return Command(kind, spelled, folder, _head(tree), _status(tree), pause=pause)
+        folder, tree = _without_folder(_unwrapped(tree))
+        said: list[str] = []
+        rest = _without_labels(tree, said)
+        speaks = not rest.statements
+        plain = _plain(tree if speaks else rest, without_pauses=kind == WAIT)
+        assert isinstance(plain, Script)
+        return Command(
+            kind,
+            to_text(plain),
+            folder,
+            _head(tree if speaks else rest),
+            _status(tree),
+            pause=pause,
+            labels=frozenset() if speaks else frozenset(said),
+            speaks=speaks and bool(said),
+        )
     except (ShellSyntaxError, RecursionError):
         return Command(kind, text, pause=pause)
 
@@ -130,6 +148,75 @@ def _seconds(text: str) -> float | None:
             return None
         total += float(number) * (unit or 1)
     return total if words else None
+
+
+_SHELLS = ("bash", "sh", "zsh", "dash", "ksh")
+_SCRIPT_OPTIONS = ("-c", "-lc", "-ic")
+
+
+def _unwrapped(tree: Script) -> Script:
+    """The script inside of `bash -c SCRIPT`, where that is all there is."""
+    if len(tree.statements) != 1 or not isinstance(tree.statements[0].command, Simple):
+        return tree
+    statement = tree.statements[0]
+    words = _words(statement)
+    count = len(statement.command.words) if isinstance(statement.command, Simple) else 0
+    if (
+        len(words) != count
+        or count != 3
+        or statement.redirections
+        or statement.background
+        or statement.negated
+    ):
+        return tree
+    if words[0].rpartition("/")[2] not in _SHELLS or words[1] not in _SCRIPT_OPTIONS:
+        return tree
+    try:
+        return tree_of(words[2])
+    except ShellSyntaxError:
+        return tree
+
+
+def _without_labels(tree: Script, said: list[str]) -> Script:
+    """The script without what only prints a fixed line; the lines are added to `said`."""
+    kept: list[Statement] = []
+    for statement in tree.statements:
+        chain = statement.command
+        if isinstance(chain, AndOr) and not statement.negated and set(chain.operators) == {"&&"}:
+            first = 0  # behind a test, `echo yes` is its answer
+            while first < len(chain.parts) and _is_label(chain.parts[first], said):
+                first += 1
+            parts = chain.parts[first:]
+            if not parts:
+                continue
+            if len(parts) < len(chain.parts):
+                command = AndOr(parts, ("&&",) * (len(parts) - 1), chain.span)
+                statement = (
+                    Statement(command, (), False, statement.background, statement.span)
+                    if len(parts) > 1
+                    else parts[0]
+                )
+        elif _is_label(statement, said):
+            continue
+        kept.append(statement)
+    return Script(tuple(kept), tree.span)
+
+
+def _is_label(statement: Statement, said: list[str]) -> bool:
+    command = statement.command
+    if (
+        not isinstance(command, Simple)
+        or command.assignments
+        or statement.redirections
+        or statement.background
+    ):
+        return False
+    words = _words(statement)
+    if len(words) != len(command.words) or not words or words[0] not in ("echo", ":", "true"):
+        return False
+    if words[0] == "echo":
+        said.append(" ".join([word for word in words[1:] if word not in ("-n", "-e")]).strip())
+    return True
 
 
 def _without_folder(tree: Script) -> tuple[str, Script]:
@@ -201,11 +288,14 @@ def literal(word: Word) -> str | None:
     return "".join(out)
 
 
-def _plain(node: Node) -> Node:
+def _plain(node: Node, *, without_pauses: bool = False) -> Node:
     """A copy in which a literal word has one spelling, and joining of output and errors is left out.
 
-    The copy is for comparing, never for running: `dir/` and `dir` are the same here.
+    The copy is for comparing, never for running: `dir/` and `dir` are the same here, and so are `sleep 30` and
+    `sleep 60` `without_pauses`: who waits longer each time still waits for the same.
     """
+    if without_pauses and isinstance(node, Simple) and node.words and literal(node.words[0]) == "sleep":
+        node = Simple(node.assignments, node.words[:1], node.span)
     if isinstance(node, Word):
         text = literal(node)
         if text is not None:
@@ -214,19 +304,17 @@ def _plain(node: Node) -> Node:
     for name in node.__match_args__:
         value = getattr(node, name)
         if isinstance(value, Node):
-            value = _plain(value)
+            value = _plain(value, without_pauses=without_pauses)
         elif type(value) is tuple:
             value = tuple(
-                [_plain(item) if isinstance(item, Node) else item for item in value if not _joins(item)]
+                [
+                    _plain(item, without_pauses=without_pauses) if isinstance(item, Node) else item
+                    for item in value
+                    if not _joins(item)
+                ]
             )
         values.append(value)
     return type(node)(*values)
-
-
-def _plain_script(tree: Script) -> Script:
-    plain = _plain(tree)
-    assert isinstance(plain, Script)
-    return plain
 
 
 def _joins(item: object) -> bool:

@@ -76,7 +76,17 @@ def _not_known(name: str, known: list[str]) -> str:
 
 
 def _name(value: object) -> str:
-    return "".join([char if char.isprintable() else "?" for char in str(value)[:80]])
+    text = value if isinstance(value, str) else _brief(value)
+    return "".join([char if char.isprintable() else "?" for char in text[:80]])
+
+
+def _brief(value: object) -> str:
+    """A few of its items: anchors in YAML make a value of some lines that is gigabytes as text."""
+    from reprlib import Repr
+
+    brief = Repr()
+    brief.maxlevel, brief.maxlist, brief.maxdict, brief.maxtuple = 3, 5, 5, 5
+    return brief.repr(value)
 
 
 def _said(value: object) -> str:

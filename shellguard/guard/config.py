@@ -7,7 +7,7 @@ What is wrong in a mapping falls back to the default, as upstream has it; `compl
 from __future__ import annotations
 
 from shellguard.guard.keys import KEYS, NEVER, PRESETS, SECTION, Key
-from shellguard.guard.tools import ToolBook, merged
+from shellguard.guard.tools import ToolBook, merged, plain_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class GuardConfig:
     """Whether hard stops are on, the platform considered."""
     book: ToolBook
     ignored: frozenset[str]
-    """The ignored arguments in lower case."""
+    """The ignored arguments, as `plain_name` has them."""
 
     def __init__(self, values: Mapping[str, object] | None = None, platform: str = "") -> None:
         """`values` are by dotted path and of the right kind; what is missing is the default of the preset."""
@@ -91,7 +91,7 @@ class GuardConfig:
             setattr(self, key.attribute, given.get(key.path, start.get(key.path, key.default)))
         unattended = platform.strip().lower() not in ATTENDED
         self.stops = self.hard_stop_enabled or (unattended and self.non_interactive_hard_stop_enabled)
-        self.ignored = frozenset(name.lower() for name in self.arguments_ignored)
+        self.ignored = frozenset(plain_name(name) for name in self.arguments_ignored)
         lists = {key.path[6:]: getattr(self, key.attribute) for key in KEYS if key.path.startswith("tools.")}
         shells, actions = lists.pop("shell"), lists.pop("actions")
         lists["tolerant"] += tuple(shells)

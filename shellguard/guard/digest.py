@@ -18,6 +18,9 @@ EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
 SHORT = 240
 """Characters up to which a result may say in so many words that nothing came of the call."""
 
+LEAST_TELLING = 40
+"""Characters from which on it is no chance that two readers get the same answer."""
+
 _VAIN = (
     *(
         "error",
@@ -55,7 +58,17 @@ _VAIN = (
         "unavailable",
         "did not match",
         "no changes",
+        "any changes",
         "nothing to",
+        "nothing found",
+        "no replacement",
+        "did not appear",
+        "does not appear",
+        "not performed",
+        "no occurrence",
+        "0 replacements",
+        "not unique",
+        "no effect",
         "not permitted",
         "not allowed",
         "404",
@@ -86,11 +99,12 @@ class Outcome:
     """What the guard keeps of a result.
 
     `digest` names what it says; `loose` names the same without numbers, quotations and paths, for failures and for
-    results that came to nothing; `folded` is the normalised text of a short result without digits. `failed` is whether
+    results that came to nothing; `folded` is the normalised text of a short result without digits, `says_much` that
+    the result is longer than a word or two. `failed` is whether
     the call failed, `vain` whether it came to nothing without failing, `refusal` whether it is the guard's own.
     """
 
-    __slots__ = ("digest", "exit_code", "failed", "folded", "loose", "refusal", "vain")
+    __slots__ = ("digest", "exit_code", "failed", "folded", "loose", "refusal", "says_much", "vain")
 
     def __init__(
         self,
@@ -102,7 +116,9 @@ class Outcome:
         refusal: bool = False,
         folded: str = "",
         exit_code: int | None = None,
+        says_much: bool = True,
     ) -> None:
+        self.says_much = says_much
         self.digest, self.loose, self.failed, self.vain = digest, loose, failed, vain
         self.refusal, self.folded, self.exit_code = refusal, folded, exit_code
 
@@ -116,10 +132,10 @@ def digest(text: str) -> str:
     return f"{named(_normal(text, parsed(text) if len(text) <= 2 * LIMIT else None)):016x}"
 
 
-def _normal(text: str, value: object) -> str:
+def _normal(text: str, value: object, dropped: frozenset[str] = frozenset()) -> str:
     if value is None:
         return without_noise(clipped(text))
-    return canonical(value, without_noise, VOLATILE_KEYS)
+    return canonical(value, without_noise, VOLATILE_KEYS | dropped if dropped else VOLATILE_KEYS)
 
 
 def text_of(content: object) -> tuple[str, object]:
@@ -146,6 +162,7 @@ def outcome_of(
     *,
     shell: bool,
     reads: bool,
+    labels: frozenset[str] = frozenset(),
     words: frozenset[str] = frozenset(),
     pending: Callable[[int], bool] | None = None,
     normaliser: Callable[[str], str] | None = None,
@@ -154,15 +171,17 @@ def outcome_of(
 ) -> Outcome:
     """What is kept of a result.
 
-    `words` are those of the arguments: a failure that only repeats them says nothing new. `pending` tells which exit
-    codes mean "not yet". `normaliser` is one more, for this tool. `exact` keeps the noise, but for the keys in
-    `dropped`: as upstream does.
+    `labels` are lines that the command itself prints between its steps: they are left out. `words` are those of the
+    arguments: a failure that only repeats them says nothing new. `pending` tells which exit codes mean "not yet".
+    `normaliser` is one more, for this tool. `exact` keeps the noise, but for the keys in `dropped`: as upstream does.
     """
     if result.content is None and result.sha256:
         return _of_hash(result, reads=reads, shell=shell, pending=pending)
     text, value = text_of(result.content)
     if normaliser is not None:
         text, value = text_of(normaliser(text if value is None else canonical(value)))
+    if labels and value is None and not exact:
+        text = "\n".join([line for line in text.split("\n") if line.strip() not in labels])
     exit_code = result.exit_code
     if exit_code is None and isinstance(value, dict):
         said = value.get("exit_code")
@@ -173,7 +192,7 @@ def outcome_of(
         failed = has_failed(text, value, exit_code, shell=shell)
     if refusal or (failed and pending is not None and pending(-1 if exit_code is None else exit_code)):
         failed = False
-    normal = _exact(text, value, dropped) if exact else _normal(text, value)
+    normal = _exact(text, value, dropped) if exact else _normal(text, value, dropped)
     if failed:
         line = _error_line(text, value)
         strict, loose = _without_words(line, words)
@@ -183,7 +202,7 @@ def outcome_of(
             failed=True,
             exit_code=exit_code,
         )
-    vain = _came_to_nothing(normal, exit_code, shell=shell, reads=reads)
+    vain = _came_to_nothing(normal, exit_code, shell=shell, reads=reads) or (reads and _is_hollow(value))
     folded = folded_digits(normal) if len(normal) <= SHORT else ""
     said = _without_words(_error_line(text, value), words)[1] if vain and normal else normal
     return Outcome(
@@ -193,6 +212,7 @@ def outcome_of(
         refusal=refusal,
         folded=folded,
         exit_code=exit_code,
+        says_much=len(normal) >= LEAST_TELLING,
     )
 
 
@@ -245,10 +265,20 @@ def _came_to_nothing(normal: str, exit_code: int | None, *, shell: bool, reads: 
         return reads
     if len(normal) > SHORT or (shell and exit_code == 0):
         return False
-    low = normal.lower()
+    low = normal.lower().lstrip(" \"'")
+    if low.startswith(("no ", "0 ", "zero ")) and low.find(" found") > 0:
+        return True
     for phrase in _NOT_VAIN:
         low = low.replace(phrase, "")
     return any(word in low for word in _VAIN)
+
+
+def _is_hollow(value: object) -> bool:
+    """Whether an object holds a list or an object and nothing in any: `{"items": [], "total": 0}`."""
+    if not isinstance(value, dict):
+        return False
+    inner = [item for item in value.values() if isinstance(item, dict | list)]
+    return bool(inner) and not any(inner) and not any(isinstance(item, str) for item in value.values())
 
 
 def _error_line(text: str, value: object) -> str:

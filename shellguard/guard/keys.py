@@ -57,7 +57,13 @@ PENDING = {
 }
 """Exit codes that say "not yet" or "no", and not that something went wrong."""
 
-VOLATILE = ("description", "timeout", "timeout_ms", "justification", "thought", "explanation", "cursor")
+VOLATILE = (
+    *("description", "timeout", "timeout_ms", "timeout_seconds", "timeout_secs", "justification", "thought"),
+    *("thoughts", "reasoning", "reason", "rationale", "explanation", "task_progress", "security_risk"),
+    *("tool_summary", "tool_action", "yield_ms", "yield_time_ms", "max_output_tokens", "request_id"),
+    *("idempotency_key", "nonce", "cursor"),
+)
+"""Arguments that say why, how long to wait and how much to show; `timeoutMs` is `timeout_ms`."""
 
 KEYS = (
     Key(

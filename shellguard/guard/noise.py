@@ -67,6 +67,8 @@ _KEYS = frozenset(
         *("elapsed_ms", "duration_seconds", "requestid", "request_id", "request-id", "x-request-id"),
         *("traceid", "trace_id", "trace-id", "spanid", "span_id", "correlation_id", "sessionid"),
         *("session_id", "messageid", "message_id", "nonce", "uptime", "latency", "chunk_id"),
+        *("cf-ray", "x-amzn-requestid", "x-amz-request-id", "x-amz-id-0", "x-github-request-id", "hostid"),
+        *("x-trace-id", "x-correlation-id", "query_id", "queryid", "seed", "x-served-by", "x-timer"),
     ]
 )
 _ID_OWNERS = frozenset(
@@ -78,10 +80,12 @@ _ID_PREFIXES = (
 )
 _TEMPORARY = ("/tmp/", "/temp/", "/var/folders/", "/shm/", "\\temp\\", "/run/user/")
 
-VOLATILE_KEYS = _KEYS - {"process", "thread", "date"} | frozenset(
+VOLATILE_KEYS = _KEYS - {"process", "thread", "date", "seed"} | frozenset(
     [
         *("id", "uuid", "guid", "executiontime", "execution_time", "walltime", "wall_time", "etag", "now"),
         *("runtime", "lastmodified", "last_modified", "requestedat", "requested_at", "cursor"),
+        *("next_cursor", "nextcursor", "end_cursor", "endcursor", "next_page_token", "nextpagetoken"),
+        *("page_token", "pagetoken", "next_token", "nexttoken", "rate_limit", "ratelimit"),
     ]
 )
 """Keys of a result in JSON (lower case) that say when and by whom, not what. An `id` that is a small number stays."""
@@ -289,6 +293,7 @@ def _is_noise(text: str) -> bool:
         or _is_address(text)
         or _is_uuid(text)
         or _is_rate(text)
+        or _is_identity(text)
         or (text.startswith(_ID_PREFIXES) and len(text) >= 10)
     )
 
@@ -364,6 +369,16 @@ def _is_uuid(text: str) -> bool:
         return False
     parts = text.split("-")
     return [len(part) for part in parts] == [8, 4, 4, 4, 12] and not "".join(parts).strip("0abcdef")
+
+
+def _is_identity(text: str) -> bool:
+    """`com.x.foo@0a0b0c0d`, `==0000==`: an object of Java by its hash, a process as valgrind names it."""
+    if text == "":
+        return False
+    owner, mark, digits = text.rpartition("@")
+    if mark:
+        return 6 <= len(digits) <= 8 and not digits.strip("0abcdef") and owner.replace(".", "").isalnum()
+    return False
 
 
 def _is_rate(text: str) -> bool:

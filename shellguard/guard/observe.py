@@ -8,9 +8,9 @@ from shellguard.guard.command import plain_path, read_command
 from shellguard.guard.digest import outcome_of
 from shellguard.guard.events import AFTER, BEFORE, RELEASE, TURN, Event
 from shellguard.guard.hashing import named
-from shellguard.guard.model import READ, WAIT
+from shellguard.guard.model import READ, UNKNOWN, WAIT
 from shellguard.guard.noise import folded_digits, without_noise
-from shellguard.guard.tools import OTHER_COMMAND_ARGUMENTS, agents_started
+from shellguard.guard.tools import OTHER_COMMAND_ARGUMENTS, agents_started, looks_by_name, plain_name
 from shellguard.guard.turns import is_bare
 
 TYPE_CHECKING = False
@@ -57,12 +57,14 @@ def event_after(
         event, text = before, command_text(call, config)
         event.kind, event.at = AFTER, at
         command = read_command(text) if text is not None and text.strip() else None
-    reads = event.call_class in (READ, WAIT)
+    looks = event.call_class == UNKNOWN and not event.shell and looks_by_name(call.tool)
+    reads = looks or event.call_class in (READ, WAIT)
     tool = call.tool.lower()
     outcome = outcome_of(
         result,
         shell=event.shell,
         reads=reads,
+        labels=command.labels if command is not None else frozenset(),
         words=_words(call) if result.content is not None else frozenset(),
         pending=_pending(command, event.call_class, config) if reads and event.shell else None,
         normaliser=normaliser,
@@ -71,10 +73,17 @@ def event_after(
     )
     event.digest, event.loose = outcome.digest, outcome.loose
     event.failed, event.vain, event.refusal = outcome.failed, outcome.vain, outcome.refusal
-    if event.near and not outcome.failed:
+    if not reads and not outcome.failed and not outcome.vain:
+        event.loose = 0  # `ok` from other arguments is what work looks like
+    elif event.call_class == READ or looks:
+        if not outcome.failed and not outcome.vain and not outcome.says_much:
+            event.loose = 0  # so may be `1` or `yes`
+    if command is not None and command.speaks:
+        event.near_digest = event.near
+    elif event.near and not outcome.failed:
         if outcome.folded and _echoes(call, outcome.folded):
             event.near_digest = named(outcome.folded)
-        elif event.call_class == READ and not outcome.vain:
+        elif (event.call_class == READ or looks) and not outcome.vain:
             event.near_digest = (
                 outcome.digest
             )  # another number in the call, and not another word in the result
@@ -119,7 +128,10 @@ def _event_of(call: ToolCall, config: GuardConfig, kind: str, at: float) -> tupl
     else:
         call_class = book.class_of(call.tool, call.args)
     spelled = _spelling(call, command, text, config)
-    near = folded_digits(without_noise(spelled) if len(spelled) <= MOST_SPELLED else spelled)
+    if command is not None and command.speaks:
+        near = "says"
+    else:
+        near = folded_digits(without_noise(spelled) if len(spelled) <= MOST_SPELLED else spelled)
     event = Event(
         kind,
         at,
@@ -135,7 +147,8 @@ def _event_of(call: ToolCall, config: GuardConfig, kind: str, at: float) -> tupl
         pauses=pauses,
         shell=text is not None,
         tolerant=book.has("tolerant", tool),
-        inert=book.has("inert", tool),
+        inert=book.has("inert", tool)
+        or (call_class == UNKNOWN and text is None and looks_by_name(call.tool)),
         search=book.has("search", tool),
     )
     return event, command
@@ -167,7 +180,7 @@ def _spelling(call: ToolCall, command: Command | None, text: str | None, config:
     rest: dict[str, object] = {}
     for name, value in call.args.items():
         low = str(name).lower()
-        if low in config.ignored or (command is not None and value_is_command(value, text)):
+        if plain_name(low) in config.ignored or (command is not None and value_is_command(value, text)):
             continue
         if isinstance(value, str) and any(part in low for part in _PATH_NAMES):
             value = plain_path(value)

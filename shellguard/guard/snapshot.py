@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 _ENTRY = tuple(Entry.__slots__)
 _PENDING = tuple(Pending.__slots__)
-_NUMBERS = ("epoch", "searches", "agents", "reserved", "ignored", "turn")
+_NUMBERS = ("epoch", "moves", "searches", "agents", "reserved", "ignored", "turn")
 _NAMES = ("answered", "refused")
 
 

@@ -62,8 +62,8 @@ TEXTS = {
         "Stopped: the last {period} calls have come round {count} times with the same results."
     ),
     "same_failure_warning": (
-        "{count} calls of {tool} with different arguments came to nothing in the same way. The arguments are not "
-        "the cause: check what they rest on."
+        "{count} calls of {tool} with different arguments came to the same, or to nothing in the same way. The "
+        "arguments are not the cause: check what they rest on."
     ),
     "same_failure_block": (
         "Refused: {count} calls of {tool} with different arguments came to nothing in the same way. Do something "

@@ -133,6 +133,12 @@ WAITS = (
         "wait_agent",
         "check_status",
         "monitor",
+        "*_wait_for",
+        "sleep",
+        "heartbeat",
+        "*_heartbeat",
+        "keepalive",
+        "keep_alive",
     ),
 )
 WRITES = (
@@ -208,6 +214,7 @@ SUBAGENTS = ("delegate_task", "task", "agent", "spawn_agent")
 
 ACTIONS = {
     "cronjob": "action",
+    "computer": "action",
     "cronjob_manage": "action",
     "memory": "action",
     "process": "action",
@@ -223,10 +230,10 @@ ACTIONS = {
 READING_ACTIONS = frozenset(
     [
         *("view", "read", "list", "get", "show", "search", "status", "ls", "find", "query", "fetch"),
-        *("inspect", "describe", "check"),
+        *("inspect", "describe", "check", "screenshot", "zoom", "cursor_position"),
     ]
 )
-WAITING_ACTIONS = frozenset(["poll", "wait", "tail", "log", "logs", "output"])
+WAITING_ACTIONS = frozenset(["poll", "wait", "sleep", "tail", "log", "logs", "output"])
 CONTROL_ACTIONS = frozenset(["list", "steer", "stop", "status", "cancel"])
 """What a tool for sub-agents can be asked to do without starting one."""
 
@@ -234,6 +241,21 @@ SENDING = frozenset(["write_stdin", "send_input", "send_keys", "terminal_input"]
 """Tools that send input to something that runs. Without input they only look."""
 INPUTS = ("chars", "input", "data", "text", "keys")
 """The arguments that hold such input."""
+
+
+LOOKING_WORDS = frozenset(
+    [
+        *("get", "list", "search", "read", "find", "fetch", "query", "view", "show", "describe", "lookup"),
+        *("inspect", "browse"),
+    ]
+)
+CHANGING_WORDS = frozenset(
+    [
+        *("and", "or", "replace", "create", "update", "delete", "write", "set", "add", "remove", "next"),
+        *("pop", "insert", "send", "run", "exec", "execute", "edit", "apply", "claim", "take", "upsert"),
+    ]
+)
+"""Words in the name of a reader that make it doubtful: `get_or_create`, `get_next_job`."""
 
 
 class ToolBook:
@@ -276,6 +298,23 @@ class ToolBook:
             if self.has(kind, tool) or self.has(kind, snake):
                 return found
         return UNKNOWN
+
+
+def plain_name(name: str) -> str:
+    """`timeoutMs`, `timeout-ms` and `timeout_ms` as one name."""
+    return name.lower().replace("_", "").replace("-", "")
+
+
+def looks_by_name(tool: str) -> bool:
+    """Whether a tool that stands in no list calls itself a reader: `mcp__github__list_issues`, `getWeather`.
+
+    A name is no promise, so such a tool keeps the limits of an unknown one; but its answers are no progress, and what
+    is said of other readers is said of it.
+    """
+    words = snake_case(tool.rpartition("__")[2].rpartition(".")[2]).replace("-", "_").split("_")
+    if words[0] == "mcp":
+        words = words[2:]
+    return bool(words) and words[0] in LOOKING_WORDS and CHANGING_WORDS.isdisjoint(words)
 
 
 def snake_case(name: str) -> str:

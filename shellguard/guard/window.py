@@ -49,7 +49,7 @@ class Entry:
             "head_same",
         ),
         *("head_varied", "key", "loose", "near", "near_digest", "near_run", "pair", "pauses", "run", "since"),
-        *("streak", "tool", "tool_fails", "tool_same", "vain"),
+        *("moves", "streak", "tool", "tool_fails", "tool_same", "vain"),
     )
 
     def __init__(self, event: Event, call_class: str, pair: int) -> None:
@@ -63,7 +63,7 @@ class Entry:
         self.digest, self.loose, self.near_digest = event.digest, event.loose, event.near_digest
         self.failed, self.vain, self.group, self.pauses = event.failed, event.vain, event.group, event.pauses
         self.call_class, self.pair = call_class, pair
-        self.epoch = self.run = self.fails = self.tool_fails = self.tool_same = 0
+        self.epoch = self.moves = self.run = self.fails = self.tool_fails = self.tool_same = 0
         self.head_run = self.head_same = self.near_run = 0
         self.calls = self.streak = 1
         self.head_varied = False
@@ -84,7 +84,19 @@ class State:
     """All that the guard knows of one session. `State()` is a session in which nothing has happened."""
 
     __slots__ = (
-        *("agents", "answered", "entries", "epoch", "halted", "heads", "ignored", "keys", "nears", "pairs"),
+        *(
+            "agents",
+            "answered",
+            "entries",
+            "epoch",
+            "halted",
+            "heads",
+            "ignored",
+            "keys",
+            "moves",
+            "nears",
+            "pairs",
+        ),
         *("pending", "refused", "reserved", "searches", "tools", "turn"),
     )
 
@@ -98,7 +110,7 @@ class State:
         self.pending: tuple[Pending, ...] = ()
         self.answered: tuple[int, ...] = ()
         self.refused: tuple[int, ...] = ()
-        self.epoch = self.searches = self.agents = self.reserved = self.ignored = self.turn = 0
+        self.epoch = self.moves = self.searches = self.agents = self.reserved = self.ignored = self.turn = 0
         self.halted = False
 
     def copy(self) -> State:
@@ -109,6 +121,7 @@ class State:
         new.answered, new.refused, new.epoch = self.answered, self.refused, self.epoch
         new.searches, new.agents, new.reserved = self.searches, self.agents, self.reserved
         new.ignored, new.turn, new.halted = self.ignored, self.turn, self.halted
+        new.moves = self.moves
         return new
 
     def last(self, key: int, now: float, config: GuardConfig) -> Entry | None:
@@ -140,10 +153,11 @@ def class_now(state: State, event: Event, config: GuardConfig) -> str:
     The pause may be declared by a call in between (`sleep 30`, then `gh pr checks 1`), or a long interval. A read that
     was a wait the last time may go on as one; its result shows whether it was again.
     """
-    if event.call_class != READ or event.failed:
-        return event.call_class
+    kind = event.call_class
+    if event.failed or not (kind == READ or (kind == UNKNOWN and event.inert)):
+        return kind
     if event.key not in state.keys:
-        return WAIT if state.entries and state.entries[0].pauses else READ
+        return WAIT if state.entries and state.entries[0].pauses else kind
     place = state.keys.index(event.key)
     prior = state.entries[place]
     if any(entry.pauses for entry in state.entries[:place]):
@@ -151,8 +165,8 @@ def class_now(state: State, event: Event, config: GuardConfig) -> str:
     if event.kind == BEFORE and prior.call_class == WAIT:
         return WAIT
     if event.key in state.refused:  # to be refused for a while is no pause
-        return READ
-    return WAIT if 0 < config.wait_spacing <= event.at - prior.at else READ
+        return kind
+    return WAIT if 0 < config.wait_spacing <= event.at - prior.at else kind
 
 
 def absorbed(state: State, event: Event, config: GuardConfig, *, refused: bool, ends: bool) -> State:
@@ -245,6 +259,9 @@ def _with_result(state: State, event: Event, config: GuardConfig) -> State:
     _settle(new, state, event)
     pair = pair_of(event)
     entry = Entry(event, kind, pair)
+    if _has_moved(entry, state, config):
+        new.moves += 1
+    entry.moves = new.moves
     _count(entry, state, event, config)
     if _is_progress(entry, event, state):
         new.epoch += 1
@@ -269,6 +286,17 @@ def _settle(new: State, state: State, event: Event) -> None:
         new.answered = (event.call_id, *state.answered)[:MOST_ANSWERED]
 
 
+def _has_moved(entry: Entry, state: State, config: GuardConfig) -> bool:
+    """Whether a read shows what it did not show before a write: the write had an effect, though it says `ok` only."""
+    if entry.call_class not in (READ, WAIT) or entry.failed:
+        return False
+    prior = state.last(entry.key, entry.at, config)
+    if prior is None or prior.failed or prior.digest == entry.digest:
+        return False
+    place = state.keys.index(entry.key)
+    return any(each.call_class in (WRITE, UNKNOWN) and not each.failed for each in state.entries[:place])
+
+
 def _is_progress(entry: Entry, event: Event, state: State) -> bool:
     """Whether a call may have changed something: a write or an execution that succeeded.
 
@@ -290,7 +318,7 @@ def _count(entry: Entry, state: State, event: Event, config: GuardConfig) -> Non
         _count_tool(entry, state.entries[state.tools.index(entry.tool)], event, state, config)
     elif entry.failed:
         entry.tool_fails = 1
-    if entry.failed or entry.vain:
+    if entry.failed or entry.vain or (entry.loose and entry.call_class != WAIT):
         _count_head(entry, state.last_of_head(entry.head, entry.at, config), state)
     if entry.near_digest:
         entry.near_run = 1
@@ -311,7 +339,7 @@ def _count_call(entry: Entry, state: State, config: GuardConfig) -> None:
     equal = prior.digest == entry.digest
     if entry.failed:
         entry.fails += prior.fails if equal or config.failures == "any" else 0
-    elif equal:
+    elif equal and (entry.moves == prior.moves or entry.call_class in (READ, WAIT)):
         entry.run, entry.since = prior.run + 1, prior.since
 
 
@@ -330,7 +358,7 @@ def _count_head(entry: Entry, prior: Entry | None, state: State) -> None:
     entry.head_run = entry.head_same = 1
     if prior is None or prior.epoch != state.epoch or prior.loose != entry.loose:
         return
-    if not (prior.failed or prior.vain):
+    if (prior.failed or prior.vain) != (entry.failed or entry.vain):
         return
     entry.head_run = prior.head_run + 1
     if entry.failed and prior.digest == entry.digest:

@@ -28,6 +28,13 @@ class Call:
 
 
 @dataclass(frozen=True)
+class Hash:
+    """A result of which the host has the hash only."""
+
+    sha256: str
+
+
+@dataclass(frozen=True)
 class Turn:
     text: str | None = None
 
@@ -87,7 +94,9 @@ def play(
         now += step.seconds
         after = None
         if before.allows and step.result is not ...:
-            result = ToolResult(step.result, step.failed, step.exit_code, elapsed=step.seconds, ended_at=now)
+            digest = step.result.sha256 if isinstance(step.result, Hash) else ""
+            content = None if digest else step.result
+            result = ToolResult(content, step.failed, step.exit_code, step.seconds, digest, ended_at=now)
             after = guard.after(call, result)
         seen.append(Seen(step, before, after))
     return seen

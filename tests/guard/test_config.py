@@ -186,3 +186,18 @@ def test_hostile_names_are_shown_as_text(tmp_path: Path) -> None:
     done = run("guard", "check", str(path))
     assert done.returncode == 1
     assert "\x1b" not in done.stdout
+
+
+def test_values_that_are_huge_by_anchors_are_shown_in_few_words() -> None:
+    """Each list holds the one before nine times: as text it would be gigabytes."""
+    value: object = "x"
+    for _ in range(12):
+        value = [value] * 9
+    for mapping in (
+        {"tools": {"read": value}},
+        {"warn_after": value},
+        {"window": {"max_calls": value}},
+        value,
+    ):
+        (said,) = complaints(mapping)
+        assert len(said) < 300

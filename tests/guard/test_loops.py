@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from shellguard.guard import GuardConfig
-from tests.guard.replays import Call, Step, Turn, config, play, sh, stopped, warned
+from tests.guard.replays import Call, Hash, Step, Turn, config, play, sh, stopped, warned
 
 Steps = Callable[[], Sequence[Step]]
 
@@ -234,7 +234,7 @@ LOOPS: dict[str, tuple[Steps, int, int]] = {
             )
             for n in range(10)
         ],
-        8,
+        5,
         0,  # every result differs
     ),
     "L33 a syntax error in other code": (
@@ -261,6 +261,125 @@ LOOPS: dict[str, tuple[Steps, int, int]] = {
         lambda: [sh("tail -50 app.log", "\n".join(["line " + "x" * k for k in range(n)])) for n in range(12)],
         8,
         0,  # looking at a log that grows is also what waiting looks like
+    ),
+    # Of the same kinds, in other clothes.
+    "L05 a page that is always the same": (
+        lambda: [
+            Call("mcp__api__list_rows", {"page": n}, {"rows": ["a", "b"], "page": 1}) for n in range(1, 15)
+        ],
+        8,
+        0,  # nothing failed
+    ),
+    "L05 an offset behind the end": (
+        lambda: [
+            Call(
+                "read_file",
+                {"path": "f", "offset": 2000 + 100 * n},
+                "The file has fewer lines than the offset.",
+            )
+            for n in range(14)
+        ],
+        5,
+        0,  # nothing failed
+    ),
+    "L06 a search by a tool nobody knows": (
+        lambda: [
+            Call("mcp__docs__search_code", {"q": "ab"[n % 2] * (n + 1)}, {"results": [], "total": 0})
+            for n in range(12)
+        ],
+        5,
+        0,  # nothing failed
+    ),
+    "L06 no files in other words": (
+        lambda: [Call("Glob", {"pattern": f"**/{'a' * n}*"}, "No files found") for n in range(1, 12)],
+        5,
+        0,  # nothing failed
+    ),
+    "L10 names of requests by their keys": (
+        lambda: [
+            Call(
+                "mcp__db__query",
+                {"sql": "select 1"},
+                {"rows": [[1]], "took_ms": n, "fetchedAt": f"day {n}", "next_cursor": ids(n)},
+            )
+            for n in range(14)
+        ],
+        4,
+        13,
+    ),
+    "L11 other names for a timeout": (
+        lambda: [
+            Call("exec", {"command": "./check", "timeoutMs": 1000 * n, "yield_time_ms": n}, "waiting")
+            for n in range(1, 15)
+        ],
+        4,
+        13,
+    ),
+    "L11 a longer pause each time": (
+        lambda: [sh(f"sleep {30 + n} && gh pr checks 1", "pending", 8, 60) for n in range(70)],
+        20,
+        62,
+    ),
+    "L18 an edit that replaced nothing": (
+        lambda: [
+            Call(
+                "str_replace_editor",
+                {"command": "str_replace", "path": "/f", "old_str": "b" * n},
+                f"No replacement was performed, old_str `{'b' * n}` did not appear verbatim in /f.",
+            )
+            for n in range(3, 15)
+        ],
+        5,
+        0,  # the tool says nothing of a failure
+    ),
+    "L19 one long page from everywhere": (
+        lambda: [
+            sh(f"curl -s https://example.org/{'abcde'[n % 5] * n}", "<p>Enable cookies to go on.</p>" * 20)
+            for n in range(1, 15)
+        ],
+        5,
+        0,  # nothing failed
+    ),
+    "L19 one page, by its hash": (
+        lambda: [
+            Call("web_extract", {"url": "https://example.org/" + "x" * n}, Hash("ab" * 32)) for n in range(12)
+        ],
+        5,
+        0,  # nothing failed
+    ),
+    "L23 answers of a reader nobody knows between": (
+        lambda: [
+            call
+            for n in range(8)
+            for call in (read("f"), Call("mcp__g__get_item", {"id": "x" * n}, {"v": "y" * n}))
+        ],
+        5,
+        11,
+    ),
+    "L31 an echo in other words": (
+        lambda: [sh(f"echo 'still at it {'a' * n}'", f"still at it {'a' * n}\n") for n in range(1, 12)],
+        8,
+        0,  # every result differs
+    ),
+    "L34 a label that changes": (
+        lambda: [
+            sh(f"echo '== {'again ' * n}=='; cat f", f"== {'again ' * n}==\nthe text") for n in range(8)
+        ],
+        3,
+        6,
+    ),
+    "L34 a shell around it now and then": (
+        lambda: [sh(["cat f", "bash -c 'cat f'", 'sh -c "cat f"'][n % 3], "the text") for n in range(8)],
+        3,
+        6,
+    ),
+    "one command in the order of its options": (
+        lambda: [
+            sh(text, "the long listing of the folder with all of its files")
+            for text in ("ls -la", "ls -al", "ls -l -a", "ls -a -l", "ls -lA", "ls -la .", "ls -Al")
+        ],
+        5,
+        0,  # other words: that they say the same may be chance
     ),
     # Of the same kinds, from recorded sessions.
     "an approval that is not given": (
@@ -424,6 +543,25 @@ USEFUL: dict[str, Steps] = {
     ],
     "reading on in one file": lambda: [
         Call("read_file", {"path": "f", "offset": 100 * n}, f"lines from {n}00") for n in range(40)
+    ],
+    "scrolling on": lambda: [
+        call
+        for n in range(20)
+        for call in (
+            Call("browser_scroll", {"direction": "down"}, "scrolled"),
+            Call("browser_snapshot", {}, f"part {'x' * n} of the page"),
+        )
+    ],
+    "signs of life": lambda: [Call("heartbeat", {}, "ok")] * 20,
+    "a browser that waits": lambda: [Call("mcp__browser__browser_wait_for", {"time": 5}, "waited")] * 20,
+    "a desktop that waits": lambda: [Call("computer", {"action": "wait", "duration": 5}, "ok")] * 20,
+    "an issue each three minutes": lambda: (
+        [Call("mcp__jira__get_issue", {"key": "A-1"}, {"state": "open"}, seconds=180)] * 18
+    ),
+    "many files that are there": lambda: [sh(f"test -f {'a' * n} && echo yes", "yes") for n in range(1, 20)],
+    "rows that are made one by one": lambda: [
+        Call("mcp__db__create_row", {"n": n}, {"ok": True, "said": "the row was made, and it is well"})
+        for n in range(30)
     ],
     "one benchmark": lambda: [sh("python bench.py", f"throughput {1000 + 17 * n} items") for n in range(12)],
     "a checkout before each attempt": lambda: [
