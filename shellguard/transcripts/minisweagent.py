@@ -3,7 +3,7 @@
 
 In 1 the action is the one fence of the model's text; the next message of the user holds its result. In 1.1 actions and
 results are fields of `extra`, several a reply. Every command runs in a shell of its own, so `cd` does not last.
-Sources: recorded runs of 1, the program's source for 1.1.
+Sources: recorded runs of 1; runs of version 2.4.6 for 1.1, with each of its three ways to call a tool.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _with_actions(messages: list[dict[str, Any]], session: str) -> Iterator[Call
                 yield from pairing.add(_call(command, given or f"#{index}", message, session, index, at))
                 index += 1
         if "returncode" in extra or "raw_output" in extra:
-            given = text(message.get("tool_call_id")) or f"#{count}"
+            given = text(message.get("tool_call_id")) or text(message.get("call_id")) or f"#{count}"
             count += 1
             exit_code, output = number(extra.get("returncode")), extra.get("raw_output")
             result = Result(
