@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gemini CLI.
 
-The vendor's documentation and its source at 5411f113, read November 2026.
+The vendor's documentation and its source at 5411f113, read November 2026. Run with the client from the npm
+registry against a stand-in for its model endpoint (`python -m tools.hosts gemini`): reads, a loop told and
+refused, a write. Its own detection of loops ends a session at the fifth equal call, before ours refuses the
+sixth.
 
 Standard output must hold JSON and nothing else. `decision` is read at the top level: allow, deny, and in the
 source also ask, which forces the prompt. `allow` does not skip the user's own policy. Time limits are in
@@ -54,10 +57,18 @@ def decode(payload: Payload) -> Call | None:
         result = payload.get("tool_response")
         if isinstance(result, dict):
             call.failed = True if result.get("error") else None
-            call.result = result.get("llmContent", result.get("error"))
+            call.result = shown_to_model(result)
         else:
             call.result = result
     return call
+
+
+def shown_to_model(result: Payload) -> object:
+    """What the model sees of a result, without the number of the process group, which is another each time."""
+    text = result.get("llmContent", result.get("error"))
+    if not isinstance(text, str):
+        return text
+    return "\n".join(line for line in text.split("\n") if not line.startswith("Process Group PGID: "))
 
 
 def encode(named: str, event: str, answer: Answer) -> Reply:
@@ -81,7 +92,7 @@ HOST = Host(
     decode=decode,
     encode=encode,
     events=EVENTS,
-    checked="2026-11-30, from its source at 5411f113",
+    checked="2026-11-30 with 0.61.0",
     can_allow=True,
     can_ask=True,
     can_tell=True,

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """OpenCode.
 
-Read in the types of @opencode-ai/plugin 1.18.33, November 2026.
+Read in the types of @opencode-ai/plugin 1.18.33, November 2026; run with the client of that version from the
+npm registry against a stand-in for its model endpoint (`python -m tools.hosts opencode`).
 
 Plugins run inside the host, so a small one in JavaScript (`PLUGIN`) starts our hook for each call. Its
 payloads are ours: `{"event": "permission.ask" | "tool.execute.before" | "tool.execute.after", "tool",
@@ -80,7 +81,7 @@ HOST = Host(
     decode=decode,
     encode=encode,
     events=EVENTS,
-    checked="2026-11-30, from the types of its plugins, 1.18.33",
+    checked="2026-11-30 with 1.18.33",
     can_allow=False,
     can_ask=False,
     can_tell=True,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from shellguard.agents import claude
 from shellguard.agents.claude_form import EVENTS, decoded
+from shellguard.agents.gemini import shown_to_model
 from shellguard.agents.model import PERMISSION, PRE, Call, Host
 
 TYPE_CHECKING = False
@@ -21,7 +22,16 @@ TOOLS = {"run_shell_command": "command", "shell": "command", "bash": "command"}
 
 def decode(payload: Payload) -> Call | None:
     """See `Host.decode`."""
-    return decoded(payload, TOOLS)
+    call = decoded(payload, TOOLS)
+    result = payload.get("tool_response")
+    if (
+        call is not None
+        and call.named == "PostToolUse"
+        and isinstance(result, dict)
+        and "llmContent" in result
+    ):
+        call.result = shown_to_model(result)
+    return call
 
 
 HOST = Host(
@@ -30,7 +40,7 @@ HOST = Host(
     decode=decode,
     encode=claude.encode,
     events=EVENTS,
-    checked="2026-11-30, from its documentation",
+    checked="2026-11-30 with 0.15.10",
     can_allow=True,
     can_ask=True,
     can_tell=True,

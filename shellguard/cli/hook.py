@@ -218,8 +218,12 @@ def _has_project_rules(folder: str) -> bool:
 def _guard(event: Event, settings: Settings) -> Any:
     """What the guard says; None where it is off, or where the session has no name to keep counts under."""
     call = event.call
-    if call is None or not settings["guard.enabled"]:
-        return None
+    if (
+        call is None
+        or not settings["guard.enabled"]
+        or (call.event == TURN and not (call.text or "").strip())
+    ):
+        return None  # an empty prompt is no turn: one host sends it after every result
     from time import time
 
     from shellguard import places

@@ -11,7 +11,7 @@ from shellguard.agents.model import Reply
 from shellguard.cli.hook import answered
 
 PAYLOADS = Path(__file__).parent / "payloads"
-EVENTS = ("pre", "post", "failure", "permission", "foreign", "other")
+EVENTS = ("pre", "post", "failure", "permission", "foreign", "other", "turn")
 
 
 def payload(host: str, event: str, command: str = "ls", call: object = 0) -> dict[str, Any]:

@@ -108,6 +108,8 @@ def test_a_loop_is_told_and_then_stopped(name: str, after: str) -> None:
         if before == "deny":
             break
         said = hook(name, after, "cat notes.txt", call)
+        if "turn" in events_of(name):
+            assert hook(name, "turn").stdout == ""  # with an empty prompt it is none
         assert said.status == 0
         told = told or "times" in said.stdout
     else:
