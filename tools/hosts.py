@@ -192,7 +192,6 @@ def chat(body: dict[str, Any], session: Session) -> Iterator[str]:
         "model": body.get("model", "m"),
     }
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-    whole = {"index": 0, "delta": delta, "finish_reason": None}
     for choice in (
         {"index": 0, "delta": delta, "finish_reason": None},
         {"index": 0, "delta": {}, "finish_reason": reason},
@@ -469,10 +468,10 @@ def main() -> int:
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("names", nargs="*", metavar="CLIENT", help=", ".join(CLIENTS))
     args = parser.parse_args()
-    names = args.names or list(CLIENTS)
-    return (
-        0 if all([run_client(name, args.clients, args.python, verbose=args.verbose) for name in names]) else 1
-    )
+    fine = True
+    for name in args.names or list(CLIENTS):
+        fine = run_client(name, args.clients, args.python, verbose=args.verbose) and fine
+    return 0 if fine else 1
 
 
 if __name__ == "__main__":
