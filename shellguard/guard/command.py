@@ -212,9 +212,14 @@ def _is_label(statement: Statement, said: list[str]) -> bool:
     ):
         return False
     words = _words(statement)
-    if len(words) != len(command.words) or not words or words[0] not in ("echo", ":", "true"):
+    if len(words) != len(command.words) or not words or words[0] not in ("echo", "printf", ":", "true"):
         return False
-    if words[0] == "echo":
+    if words[0] == "printf":
+        if words[1:2] and words[1].startswith("-"):
+            return False  # `-v name` prints nothing
+        for word in words[1:]:
+            said += [line.strip() for line in word.split("\\n") if "%" not in line]
+    elif words[0] == "echo":
         said.append(" ".join([word for word in words[1:] if word not in ("-n", "-e")]).strip())
     return True
 

@@ -53,6 +53,9 @@ _VAIN = (
         "exception",
         "traceback",
         "captcha",
+        "are human",
+        "not a robot",
+        "unusual traffic",
     ),
     *(
         "unavailable",

@@ -372,17 +372,18 @@ def _is_uuid(text: str) -> bool:
 
 
 def _is_identity(text: str) -> bool:
-    """`com.x.foo@0a0b0c0d`, `==0000==`: an object of Java by its hash, a process as valgrind names it."""
-    if text == "":
+    """`com.x.foo@0a0b0c0d`: an object of Java by its hash."""
+    owner, _, digits = text.rpartition("@")
+    if "." not in owner or not owner.replace(".", "").isalnum():
         return False
-    owner, mark, digits = text.rpartition("@")
-    if mark:
-        return 6 <= len(digits) <= 8 and not digits.strip("0abcdef") and owner.replace(".", "").isalnum()
-    return False
+    return 6 <= len(digits) <= 8 and not digits.strip("0abcdef")
 
 
 def _is_rate(text: str) -> bool:
-    """`0.0mb/s`, `00it/s`."""
+    """`0.0mb/s`, `00it/s`, and the four times of `ping`: `0.00/0.00/0.00/0.00`."""
+    parts = text.split("/")
+    if len(parts) == 4 and all("." in part and not part.strip("0.") for part in parts):
+        return True
     unit = text.lstrip("0.")
     return unit != text and unit.endswith("/s") and len(unit) <= 6
 

@@ -234,6 +234,7 @@ def _wider_warning(entry: Entry, event: Event, config: GuardConfig) -> Found | N
     """What other calls have in common with this one."""
     if (
         entry.head_varied
+        and (entry.failed or entry.vain)
         and 0 < config.warn_after_same_failure <= entry.head_run
         and entry.call_class != WAIT
     ):
@@ -242,8 +243,11 @@ def _wider_warning(entry: Entry, event: Event, config: GuardConfig) -> Found | N
         return WARN, "same_tool_failure_warning", entry.tool_fails, 0
     if entry.call_class == WAIT:
         return None
-    if _is_due(entry.near_run, config.warn_after_counting):
-        return WARN, "counting_warning", entry.near_run, 0
+    alike = entry.near_run
+    if entry.head_varied and not (entry.failed or entry.vain):
+        alike = max(alike, entry.head_run)
+    if _is_due(alike, config.warn_after_counting):
+        return WARN, "counting_warning", alike, 0
     if _is_due(entry.calls, config.warn_after_changing_result) and entry.run <= 1:
         if entry.call_class == READ or not event.shell:
             return WARN, "changing_result_warning", entry.calls, 0

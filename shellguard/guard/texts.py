@@ -62,8 +62,8 @@ TEXTS = {
         "Stopped: the last {period} calls have come round {count} times with the same results."
     ),
     "same_failure_warning": (
-        "{count} calls of {tool} with different arguments came to the same, or to nothing in the same way. The "
-        "arguments are not the cause: check what they rest on."
+        "{count} calls of {tool} with different arguments came to nothing in the same way. The arguments are not "
+        "the cause: check what they rest on."
     ),
     "same_failure_block": (
         "Refused: {count} calls of {tool} with different arguments came to nothing in the same way. Do something "
@@ -74,8 +74,8 @@ TEXTS = {
         "wait in one call; if not, work with what you have."
     ),
     "counting_warning": (
-        "{count} calls of {tool} differed only in a number, and their results say nothing else. They lead nowhere: "
-        "take the next step of the task, or say that it is done."
+        "{count} calls of {tool} with other arguments have said the same. If you look for something new, it is not "
+        "there: take the next step of the task, or say that it is done."
     ),
     "unanswered_warning": (
         "This call of {tool} was made {count} times and no result has come. It may not be available here: try "

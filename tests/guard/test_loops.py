@@ -234,7 +234,7 @@ LOOPS: dict[str, tuple[Steps, int, int]] = {
             )
             for n in range(10)
         ],
-        5,
+        8,
         0,  # every result differs
     ),
     "L33 a syntax error in other code": (
@@ -279,7 +279,7 @@ LOOPS: dict[str, tuple[Steps, int, int]] = {
             )
             for n in range(14)
         ],
-        5,
+        8,
         0,  # nothing failed
     ),
     "L06 a search by a tool nobody knows": (
@@ -337,14 +337,14 @@ LOOPS: dict[str, tuple[Steps, int, int]] = {
             sh(f"curl -s https://example.org/{'abcde'[n % 5] * n}", "<p>Enable cookies to go on.</p>" * 20)
             for n in range(1, 15)
         ],
-        5,
+        8,
         0,  # nothing failed
     ),
     "L19 one page, by its hash": (
         lambda: [
             Call("web_extract", {"url": "https://example.org/" + "x" * n}, Hash("ab" * 32)) for n in range(12)
         ],
-        5,
+        8,
         0,  # nothing failed
     ),
     "L23 answers of a reader nobody knows between": (
@@ -361,6 +361,23 @@ LOOPS: dict[str, tuple[Steps, int, int]] = {
         8,
         0,  # every result differs
     ),
+    "L31 a printf in other words": (
+        lambda: [sh(f"printf '%s\\n' 'now {'a' * n}'", f"now {'a' * n}\n") for n in range(1, 12)],
+        8,
+        0,  # every result differs
+    ),
+    "L19 a gate before every page": (
+        lambda: [
+            Call(
+                "browser_navigate",
+                {"url": f"https://example.org/{'ab' * n}"},
+                {"title": "Verify you are human", "url": f"https://example.org/{'ab' * n}"},
+            )
+            for n in range(1, 12)
+        ],
+        5,
+        0,  # nothing failed
+    ),
     "L34 a label that changes": (
         lambda: [
             sh(f"echo '== {'again ' * n}=='; cat f", f"== {'again ' * n}==\nthe text") for n in range(8)
@@ -376,9 +393,18 @@ LOOPS: dict[str, tuple[Steps, int, int]] = {
     "one command in the order of its options": (
         lambda: [
             sh(text, "the long listing of the folder with all of its files")
-            for text in ("ls -la", "ls -al", "ls -l -a", "ls -a -l", "ls -lA", "ls -la .", "ls -Al")
+            for text in (
+                "ls -la",
+                "ls -al",
+                "ls -l -a",
+                "ls -a -l",
+                "ls -lA",
+                "ls -la .",
+                "ls -Al",
+                "ls -a1l",
+            )
         ],
-        5,
+        8,
         0,  # other words: that they say the same may be chance
     ),
     # Of the same kinds, from recorded sessions.
