@@ -89,6 +89,22 @@ def redirected_words(node: Statement, inquiry: Inquiry) -> None:
             inquiry.unknown(each.span, because, Kind.DIALECT)
 
 
+def files_of_zsh(node: Statement, inquiry: Inquiry) -> None:
+    """Judges `>&1-`, and `>&-o`, which bash reads as `>&- o`: zsh writes to a file of that name."""
+    command = node.command
+    begins = (
+        {item.span[0] for item in (*command.assignments, *command.words)}
+        if type(command) is Simple
+        else set()
+    )
+    for each in node.redirections:
+        if isinstance(each, Redirect) and each.operator == ">&":
+            last = each.target.parts[-1:]
+            text = last[0].text if last and isinstance(last[0], Text) else ""
+            if text[-1:] == "-" and (text != "-" or len(each.target.parts) > 1 or each.span[1] in begins):
+                inquiry.unknown(each.span, "zsh takes what stands behind >& for a file", Kind.DIALECT)
+
+
 def numbered_by_name(node: Redirection, inquiry: Inquiry) -> None:
     """Judges `{name}> f`: for a POSIX shell `{name}` is a word of the command."""
     descriptor = node.descriptor

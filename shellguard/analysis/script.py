@@ -10,7 +10,13 @@ from __future__ import annotations
 from shellguard.analysis.arithmetic import arithmetic
 from shellguard.analysis.assigned import assigned_in
 from shellguard.analysis.conditions import condition
-from shellguard.analysis.dialects import cut_by_ampersand, may_have_keyword, redirected_words, refused
+from shellguard.analysis.dialects import (
+    cut_by_ampersand,
+    files_of_zsh,
+    may_have_keyword,
+    redirected_words,
+    refused,
+)
 from shellguard.analysis.functions import define
 from shellguard.analysis.inquiry import Assumptions, Inquiry, Judges, Limits
 from shellguard.analysis.redirects import input_of, leaves_output, redirection, typed_by
@@ -120,6 +126,8 @@ def _redirected(node: Statement, scope: Scope, inquiry: Inquiry) -> Value | None
             log.input_from = (*log.input_from, *log.held_by(each))
     if inquiry.assumptions.has_posix:
         redirected_words(node, inquiry)
+    if inquiry.assumptions.has_zsh:
+        files_of_zsh(node, inquiry)
     piped = input_of(node.redirections)
     if piped is not None and piped != inquiry.piped:
         inquiry = inquiry.with_input(piped)
