@@ -45,7 +45,7 @@ def read_lock(text: str) -> tuple[dict[str, Proof], list[list[str]]]:
     """The tools by the path of their rule file, and the fields of every run. A line of another form is left out."""
     proofs: dict[str, Proof] = {}
     runs: list[list[str]] = []
-    for line in text.splitlines():
+    for line in text.split("\n"):
         fields = line.split("\t")
         if fields[0] == "tool" and len(fields) == 6:
             proofs[fields[3]] = Proof(*fields[1:])

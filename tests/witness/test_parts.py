@@ -156,7 +156,7 @@ def run(group: str, key: str, outcome: str = "ok", *classes: str) -> Run:
 def test_the_record_is_sorted_and_reads_back(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     runs = [
-        run("b", 'x\n"\t', "refuted", "net", "tmp"),
+        run("b", 'x\n"\t\u2028\x85', "refuted", "net", "tmp"),
         run("a", "ls"),
         Run("a", "z", "inconclusive", (), "why"),
     ]

@@ -34,7 +34,7 @@ class Run:
             self.group,
             self.outcome,
             ",".join(self.classes) or "-",
-            json.dumps(self.key, ensure_ascii=False),
+            json.dumps(self.key),
         ]
         return "\t".join([*parts, self.reason] if self.reason else parts)
 
