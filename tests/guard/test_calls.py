@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from shellguard.guard import Event, GuardConfig, ToolCall
 from shellguard.guard.command import read_command
 from shellguard.guard.observe import event_before
+from shellguard.guard.tools import looks_by_name
 from tests.guard.replays import config
 
 HERE = Path(__file__).parent
@@ -165,3 +166,29 @@ def test_ignored_arguments_can_be_configured() -> None:
 def test_any_arguments_are_arguments(args: object) -> None:
     assert event("terminal", args).key
     assert event("other", args).key
+
+
+READERS = {
+    "mcp__github__list_issues": True,
+    "github.listIssues": True,
+    "mcp_linear_get_issue": True,
+    "getWeather": True,
+    "search-code": True,
+    "mcp__linear__create_list": False,
+    "mcp_linear_create_list": False,
+    "get_or_create_user": False,
+    "mcp__queue__get_next_job": False,
+    "find_and_replace": False,
+    "listen": False,
+    "mcp": False,
+    "": False,
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_readers_that_stand_in_no_list(name: str) -> None:
+    """They keep the class of an unknown tool; their answers are no progress."""
+    assert looks_by_name(name) == READERS[name]
+    if name:
+        found = event(name, {})
+        assert (found.call_class, found.inert) == ("unknown", READERS[name])

@@ -234,3 +234,32 @@ def test_bare_turns(text: str) -> None:
 )
 def test_other_turns(text: str) -> None:
     assert not is_bare(text)
+
+
+@pytest.mark.parametrize(
+    "content, reads, vain",
+    [
+        ({"items": [], "total": 0}, True, True),
+        ({"items": [], "groups": {}}, True, True),
+        ({"items": [], "total": 0}, False, False),  # a write may well answer so
+        ({"items": [], "name": "x"}, True, False),
+        ({"items": [1], "groups": []}, True, False),
+        ({"total": 0}, True, False),
+        ("No files found", True, True),
+        ("0 matches found", False, True),
+        ("10 matches found", True, False),
+        ("No replacement was performed, old_str `a` did not appear verbatim in f.", False, True),
+        ("The edit did not result in any changes to the file.", False, True),
+        ("The file was updated.", False, False),
+    ],
+)
+def test_what_came_to_nothing(content: object, reads: bool, vain: bool) -> None:
+    assert outcome_of(ToolResult(content), shell=False, reads=reads).vain is vain
+
+
+def test_a_label_of_the_command_is_no_part_of_its_result() -> None:
+    names = {
+        outcome_of(ToolResult(f"{label}\nthe text"), shell=True, reads=True, labels=frozenset([label])).digest
+        for label in ("== a ==", "once more")
+    }
+    assert len(names) == 1
