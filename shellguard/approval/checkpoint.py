@@ -192,7 +192,8 @@ def _number(name: str) -> int:
 def _saved(manifest: Manifest, store: Store) -> Manifest:
     git = work_tree(manifest.cwd)
     if git is None:
-        saved = files.take(manifest.cwd, manifest.name, store.folder)
+        # A store with another one is that of a repository, which is gone.
+        saved = files.take(manifest.cwd, manifest.name, store.other or store.folder)
         return replace(manifest, state="saved", files=saved)
     name = f"{manifest.name}-{snapshot.fresh_name()}"
     try:

@@ -103,6 +103,8 @@ def tree_of(entries: dict[str, Entry]) -> str:
 def take(top: str, name: str, folder: str | None = None) -> FilesSnapshot:
     """Saves a folder. Raises: SnapshotError."""
     where = folder_for(top) if folder is None else folder
+    if not os.path.isdir(top):
+        raise SnapshotError(f"{top} is no folder")
     try:
         os.makedirs(where, mode=0o700, exist_ok=True)
         entries, left_out = listing(top)

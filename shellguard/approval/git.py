@@ -64,13 +64,17 @@ class Git:
     def __init__(self, folder: str, extra: Mapping[str, str] | None = None) -> None:
         self.folder = folder
         self.extra = dict(extra or {})
+        self.settings: tuple[str, ...] = ()
+        """More settings for every call, as words for git."""
+        self.said = ""
+        """What the last command said on standard error."""
         self.lenient: tuple[str, ...] = ()
         """Filters of the configuration that fail, and without which it has to go on."""
 
     def having(self, **extra: str) -> Git:
         """The same with more variables."""
         other = Git(self.folder, {**self.extra, **extra})
-        other.lenient = self.lenient
+        other.lenient, other.settings = self.lenient, self.settings
         return other
 
     def patient(self, *arguments: str, data: bytes = b"") -> None:
@@ -95,7 +99,14 @@ class Git:
         Raises: GitError for a status that is not in `statuses`, or where git cannot be started.
         """
         settings = ["-c", "core.fsmonitor=false", "-c", "gc.auto=0", "-c", "core.quotePath=false"]
-        settings += ["-c", "core.safecrlf=false", *(word for name in self.lenient for word in _lenient(name))]
+        # A file that was written again with its size and time is another one, whatever the repository thinks of it.
+        settings += ["-c", "core.checkStat=default", "-c", "core.trustctime=true"]
+        settings += [
+            "-c",
+            "core.safecrlf=false",
+            *self.settings,
+            *(word for name in self.lenient for word in _lenient(name)),
+        ]
         if not hooks:
             settings += ["-c", f"core.hooksPath={os.devnull}"]
         try:
@@ -110,6 +121,7 @@ class Git:
             )
         except OSError as error:
             raise GitError(arguments, 127, error.strerror or "it cannot be started") from None
+        self.said = os.fsdecode(done.stderr)
         if done.returncode not in statuses:
             message = done.stderr.decode("utf-8", "replace").strip()
             raise GitError(arguments, done.returncode, message)

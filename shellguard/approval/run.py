@@ -82,7 +82,10 @@ def run_safely(
     Raises: SnapshotError, StoreError (the work could not be saved, and the command does not only read: it did not run),
     RuleError (the gates are broken).
     """
-    folder = os.path.abspath(os.getcwd() if cwd is None else cwd)
+    try:
+        folder = os.path.abspath(os.getcwd() if cwd is None else cwd)
+    except OSError as error:
+        raise StoreError(f"the folder is gone: {error.strerror}") from error
     where = Store.of(folder) if store is None else store
     try:
         manifest = checkpoint.pre_approval_checkpoint(

@@ -16,6 +16,7 @@ import stat
 import tempfile
 from dataclasses import dataclass, field
 
+from shellguard.approval import exact
 from shellguard.approval.git import Git, GitError, work_tree
 from shellguard.errors import ShellguardError
 
@@ -54,7 +55,8 @@ class Snapshot:
     `top` is the folder. `tree` has everything, `index_tree` what is staged (None for an index with conflicts), `head`
     the commit below it (None: no commit yet). `commit` keeps both alive under `ref`. `store`: the folder of the objects
     where those of the repository cannot be written. `not_saved` are paths that could not be, `ignored` (at most
-    `MAX_NAMES`, of `ignored_count`) those that are not covered.
+    `MAX_NAMES`, of `ignored_count`) those that are not covered. `raw` is a tree of the files that git would give back
+    otherwise than they are (`exact.py`).
     """
 
     top: str
@@ -68,6 +70,7 @@ class Snapshot:
     not_saved: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
     ignored_count: int = 0
+    raw: str | None = None
 
     @property
     def identity(self) -> tuple[object, ...]:
@@ -105,12 +108,23 @@ def take(git: Git, name: str | None = None, *, store: str | None = None, depth: 
         if store is not None:
             extra |= _store_variables(git, store)
         work = _Work(git.having(**extra), store, folder, name is not None)
+        if _tells_cases_apart(git):
+            # The setting may have come with a copy from another system, and would join two files.
+            work.git.settings = ("-c", "core.ignoreCase=false")
         try:
             return _take(work, git, name, depth)
         except GitError as error:
             raise SnapshotError(f"work in progress cannot be saved: {error}") from error
         except OSError as error:
             raise SnapshotError(f"work in progress cannot be saved: {error.strerror or error}") from error
+
+
+def _tells_cases_apart(git: Git) -> bool:
+    """Whether `HEAD` and `hEAD` are two files where the repository lies."""
+    try:
+        return not os.path.lexists(git.path("hEAD"))
+    except GitError:
+        return False
 
 
 def _take(work: _Work, git: Git, name: str | None, depth: int) -> Snapshot:
@@ -121,9 +135,11 @@ def _take(work: _Work, git: Git, name: str | None, depth: int) -> Snapshot:
     _add_all(work)
     tree = work.git.text("write-tree")
     nested = _nested(work, git, name, depth)
-    commit = ref = None
+    commit = ref = raw = None
+    if name is not None or work.store is not None:
+        raw = exact.kept_apart(work.git, os.path.join(work.temporary, "raw"))
     if name is not None:
-        commit = _commit(work.git, tree, index_tree, head)
+        commit = _commit(work.git, tree, index_tree, head, raw)
         if work.store is None:
             ref = REFS + name
             work.git.run("update-ref", "-m", "shellguard: work in progress", ref, commit, git.null)
@@ -142,6 +158,7 @@ def _take(work: _Work, git: Git, name: str | None, depth: int) -> Snapshot:
         tuple(work.not_saved),
         tuple(ignored[:MAX_NAMES]),
         len(ignored),
+        raw,
     )
 
 
@@ -178,7 +195,7 @@ def _see_all(git: Git) -> None:
     for line in git.run("ls-files", "-v", "-z")[1].split(b"\0"):
         if line[:1].islower():
             unseen.append(line[2:])
-        elif line[:1] == b"S" and os.path.lexists(os.path.join(os.fsencode(git.folder), line[2:])):
+        if line[:1] in (b"S", b"s") and os.path.lexists(os.path.join(os.fsencode(git.folder), line[2:])):
             sparse.append(line[2:])
     for names, option in ((unseen, "--no-assume-unchanged"), (sparse, "--no-skip-worktree")):
         if names:
@@ -192,13 +209,55 @@ def _add_all(work: _Work) -> None:
         sparse = ["--sparse"] if work.git.asks("config", "--bool", "core.sparseCheckout") == "true" else []
         try:
             work.git.patient("-c", "advice.addEmbeddedRepo=false", "add", "-A", *sparse, *paths)
+            work.not_saved += _unread(work.git.said)
             return
         except GitError as error:
             found = [path for path in _blamed(error.message) if path not in work.excluded]
             found = found or [path for path in _repositories(work.git.folder) if path not in work.excluded]
-            if not found or len(work.excluded) >= MAX_NESTED:
+            if len(work.excluded) >= MAX_NESTED:
                 raise
+            if not found:
+                _add_each(work)
+                return
             work.excluded += found
+
+
+def _unread(said: str) -> list[str]:
+    """The folders that git says it could not look into: it goes on without them."""
+    before, behind = "warning: could not open directory '", "': "
+    return [
+        line[len(before) :].rpartition(behind)[0].rstrip("/")
+        for line in said.split("\n")
+        if line.startswith(before)
+    ]
+
+
+def _add_each(work: _Work) -> None:
+    """Adds what changed in ever smaller lots, until the files that git does not take are alone, for whatever reason."""
+    left_out = {os.fsencode(path) for path in work.excluded}
+    listed = work.git.run("ls-files", "-m", "-d", "-o", "--exclude-standard", "-z")[1].split(b"\0")
+    lots = [
+        [path for path in dict.fromkeys(name.rstrip(b"/") for name in listed if name) if path not in left_out]
+    ]
+    while lots:
+        lot = lots.pop()
+        try:
+            if lot:
+                data = b"\0".join(lot) + b"\0"
+                work.git.patient("update-index", "--add", "--remove", "--replace", "-z", "--stdin", data=data)
+        except GitError:
+            half = len(lot) // 2
+            if half:
+                lots += [lot[half:], lot[:half]]
+                continue
+            work.excluded.append(os.fsdecode(lot[0]))
+            if len(work.excluded) > MAX_NESTED:
+                raise
+    # A name that git never takes is passed over in silence.
+    for name in work.git.names("ls-files", "-o", "--exclude-standard", "-z"):
+        if name.rstrip("/") not in work.excluded:
+            work.excluded.append(name.rstrip("/"))
+    work.not_saved += _unread(work.git.said)
 
 
 _BLAMES = (
@@ -262,13 +321,15 @@ _IDENTITY = {
 }
 
 
-def _commit(git: Git, tree: str, index_tree: str | None, head: str | None) -> str:
-    """A commit of the tree whose parents are the head and, where it is another tree, what is staged."""
+def _commit(git: Git, tree: str, index_tree: str | None, head: str | None, raw: str | None) -> str:
+    """A commit of the tree whose parents are the head and, where there are such, what is staged and the raw files."""
     git = git.having(**_IDENTITY)
     below = ["-p", head] if head else []
     parents = list(below)
     if index_tree is not None and index_tree != tree:
         parents += ["-p", git.text("commit-tree", index_tree, *below, "-m", "shellguard: what is staged")]
+    if raw is not None:
+        parents += ["-p", git.text("commit-tree", raw, *below, "-m", "shellguard: files as they lie there")]
     return git.text("commit-tree", tree, *parents, "-m", "shellguard: work in progress")
 
 
@@ -307,6 +368,8 @@ def _write_files(snapshot: Snapshot, folder: str) -> None:
             git.folder = folder
             git.run("read-tree", snapshot.tree)
             git.patient("checkout-index", "-a", "-f", "-q")
+            if snapshot.raw is not None:
+                exact.put_all(git, git, snapshot.raw)
     except (GitError, OSError) as error:
         raise SnapshotError(f"{folder} cannot be filled: {error}") from error
 
@@ -341,20 +404,45 @@ def _restore_one(snapshot: Snapshot, git: Git) -> None:
 def _change(snapshot: Snapshot, now: Snapshot, git: Git, source: Git) -> None:
     try:
         removed = _names_only_in(source, now.tree, snapshot.tree)
-        for path in removed:
-            _remove(git.folder, path)
         with _scratch(git, snapshot.store) as scratch:
             other = source.having(GIT_INDEX_FILE=os.path.join(scratch, "index"))
             other.run("read-tree", now.tree)
             other.run("update-index", "-q", "--refresh", statuses=(0, 1))
             changed = _names_only_in(source, snapshot.tree, now.tree, modified=True)
+            raw = list(exact.entries(source, snapshot.raw)) if snapshot.raw else []
+            if now.raw is not None:
+                changed += _no_more_apart(source, now.raw, snapshot.tree, {path for _, _, path in raw})
+            _refuse_unsaved(git, now, changed)
             other.run("read-tree", snapshot.tree)
+            for path in removed:
+                _remove(git.folder, path)
             for path in changed:
                 _make_way(git.folder, path)
             data = b"".join(os.fsencode(path) + b"\0" for path in changed)
             other.patient("checkout-index", "-f", "-q", "-z", "--stdin", data=data)
+            if snapshot.raw is not None:
+                exact.put_all(git, source, snapshot.raw)
     except (GitError, OSError) as error:
         raise SnapshotError(f"{git.folder} cannot be put back: {error}") from error
+
+
+def _no_more_apart(git: Git, raw: str, tree: str, wanted: set[str]) -> list[str]:
+    """The files of a tree that lie there otherwise than git would write them, and did not then."""
+    known = {path for _, _, path in exact.entries(git, tree)}
+    return [path for _, _, path in exact.entries(git, raw) if path in known and path not in wanted]
+
+
+def _refuse_unsaved(git: Git, now: Snapshot, changed: list[str]) -> None:
+    """Nothing is written over a file that no snapshot holds: one that is ignored by now, or cannot be saved."""
+    there = [path for path in changed if exact.mode_of(os.path.join(git.folder, path)) is not None]
+    if not there:
+        return
+    saved = {path for _, _, path in exact.entries(git_of(now, git.folder), now.tree)}
+    for path in there:
+        if path not in saved:
+            raise SnapshotError(
+                f"{os.path.join(git.folder, path)} is in the way: it is ignored, or cannot be saved"
+            )
 
 
 def _names_only_in(git: Git, first: str, second: str, *, modified: bool = False) -> list[str]:

@@ -54,6 +54,9 @@ class Store:
         folders = [folder for folder in self.folders() if os.path.exists(self._path(folder, kind, name))]
         for folder in [*folders, *(each for each in self.folders() if each not in folders)]:
             path = self._path(folder, kind, name)
+            if self.other not in (None, folder) and not os.path.isdir(os.path.dirname(folder)):
+                problems.append(f"{os.path.dirname(folder)} is gone")
+                continue
             try:
                 places.write_private(path, data)
                 _sync(os.path.dirname(path))

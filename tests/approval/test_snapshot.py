@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -92,7 +93,61 @@ def strict_line_ends(repo: Repo) -> None:
     repo.write("x.dos", "a\r\nb\r\n")
 
 
+def filters_that_lose(repo: Repo) -> None:
+    """As tools that clean notebooks or secrets do; the other one says nothing at all."""
+    repo.git("config", "filter.half.clean", "sed s/out.*//")
+    repo.git("config", "filter.nothing.clean", "true")
+    repo.write(".gitattributes", "*.nb filter=half\n*.none filter=nothing\n*.c ident\n")
+    repo.write("x.nb", "code\nout: 42\n")
+    repo.write("x.none", "data\n")
+    repo.write("x.c", "/* $Id$ */\n")
+
+
+def binary_called_text(repo: Repo) -> None:
+    repo.write(".gitattributes", "binary text\n*.sh text eol=lf\n")
+    repo.write("mixed.sh", "a\r\nb\n")
+    repo.write("binary", bytes(range(256)) + b"\r\n\0\n")
+
+
+def line_ends_of_another_system(repo: Repo) -> None:
+    repo.git("config", "core.autocrlf", "true")
+    repo.write("crlf", "a\r\nb\r\n")
+    repo.write("mixed", "a\r\nb\n")
+
+
+def settings_of_another_system(repo: Repo) -> None:
+    for name in ("fileMode", "symlinks"):
+        repo.git("config", f"core.{name}", "false")
+    repo.git("config", "core.ignoreCase", "true")
+    repo.write("A.TXT", "another file\n")
+    os.chmod(repo.top / "staged.txt", 0o755)
+
+
+def same_size_and_time(repo: Repo) -> None:
+    repo.git("config", "core.checkStat", "minimal")
+    repo.git("config", "core.trustctime", "false")
+    repo.write("still", "four\n")
+    os.utime(repo.top / "still", (10**9, 10**9))
+    repo.git("add", "still")
+    time.sleep(1.1)  # git keeps the time of a change in seconds
+    repo.write("still", "five\n")
+    os.utime(repo.top / "still", (10**9, 10**9))
+
+
+def two_marks_on_one_file(repo: Repo) -> None:
+    repo.git("add", "latin1.txt")
+    repo.git("update-index", "--assume-unchanged", "latin1.txt")
+    repo.git("update-index", "--skip-worktree", "latin1.txt")
+    repo.write("latin1.txt", "edited\n")
+
+
 SITUATIONS = [
+    filters_that_lose,
+    binary_called_text,
+    line_ends_of_another_system,
+    settings_of_another_system,
+    same_size_and_time,
+    two_marks_on_one_file,
     broken_filter,
     strict_line_ends,
     nothing_more,
@@ -444,3 +499,71 @@ def as_anybody() -> list[str]:
     if shutil.which("setpriv") is None:
         pytest.skip("root may write everywhere, and there is no setpriv")
     return ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
+
+
+def fifo_for_a_file(top: Path) -> None:
+    os.unlink(top / "a.txt")
+    os.mkfifo(top / "a.txt")
+
+
+def name_that_windows_reads_otherwise(top: Path) -> None:
+    (top / "git~1").write_text("x")
+
+
+def name_of_git_itself(top: Path) -> None:
+    (top / "sub").mkdir()
+    (top / "sub/.GIT").write_text("x")
+
+
+def encoding_that_is_not_so(top: Path) -> None:
+    (top / ".gitattributes").write_text("*.u working-tree-encoding=UTF-16\n")
+    (top / "x.u").write_bytes(b"a\0")
+
+
+UNTAKEN = [fifo_for_a_file, name_that_windows_reads_otherwise, name_of_git_itself, encoding_that_is_not_so]
+
+
+@pytest.mark.parametrize("kind", UNTAKEN, ids=lambda each: each.__name__)
+def test_a_file_that_git_refuses_costs_nothing_but_itself(
+    kind: Callable[[Path], None], tmp_path: Path
+) -> None:
+    repo = Repo(tmp_path / "r")
+    repo.write("odd\nname", "more work")
+    kind(repo.top)
+    saved = taken(repo)
+    assert len(saved.not_saved) == 1
+    snapshot.restore_into(saved, str(tmp_path / "into"))
+    assert (tmp_path / "into/odd\nname").read_text() == "more work"
+
+
+def test_nothing_is_written_over_a_file_that_no_snapshot_holds(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "r")
+    repo.write("x.log", "then\n")
+    saved = taken(repo)
+    repo.write(".gitignore", "*.log\n")
+    repo.write("x.log", "now, and ignored\n")
+    with pytest.raises(SnapshotError, match="in the way"):
+        snapshot.restore_here(saved)
+    assert (repo.top / "x.log").read_text() == "now, and ignored\n"
+    assert (repo.top / ".gitignore").exists()
+
+
+def test_a_file_that_was_other_than_git_would_write_it_and_was_not_then(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "r")
+    repo.git("config", "filter.half.clean", "sed s/out.*//")
+    repo.write(".gitattributes", "*.nb filter=half\n")
+    repo.write("x.nb", "code\n\n")
+    before = repo.files()
+    saved = taken(repo)
+    repo.write("x.nb", "code\nout: 42\n")
+    snapshot.restore_here(saved)
+    assert repo.files() == before
+
+
+def test_a_pointer_of_lfs_is_not_kept_twice(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "r")
+    pointer = "version https://git-lfs.github.com/spec/v1"
+    repo.git("config", "filter.lfs.clean", f"echo {pointer}")
+    repo.write(".gitattributes", "*.big filter=lfs\n")
+    repo.write("x.big", "large\n")
+    assert taken(repo).raw is None
