@@ -13,6 +13,8 @@ from shellguard.explain import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import NoReturn
+
     from shellguard.approval.requests import Request
     from shellguard.approval.store import Store
     from shellguard.workers.supervisor import Report
@@ -83,18 +85,26 @@ def supervise(
     import shlex
 
     from shellguard.workers import foreman, resume
-    from shellguard.workers.supervisor import Order
+    from shellguard.workers.supervisor import Order, Report
     from shellguard.workers.supervisor import supervise as run
 
+    if timeout is not None and not timeout > 0:
+        raise click.BadParameter("it is not a number of seconds", param_hint="--timeout")
     try:
         words = tuple(shlex.split(resume_args))
     except ValueError as error:
         raise click.BadParameter(f"{error}", param_hint="--resume-args") from error
     if agent is not None:
         words = (*resume.PRESETS[agent], *words)
+    try:
+        folder = os.getcwd()
+    except OSError as error:
+        finish(
+            Report(resume.Result.HARD_FAILURE, 0, reason="spawn-failed", detail=f"{error}"), as_json=as_json
+        )
     order = Order(
         argv,
-        os.getcwd(),
+        folder,
         session or os.environ.get("SHELLGUARD_SESSION") or "default",
         step,
         max_aborts,
@@ -106,13 +116,14 @@ def supervise(
     finish(run(order), as_json=as_json)
 
 
-def finish(report: Report, *, as_json: bool) -> None:
+def finish(report: Report, *, as_json: bool) -> NoReturn:
     """Prints what came of it, and ends with its exit status."""
     from shellguard.cli.output import dumps
 
     if not as_json:
         say(visible(line_of(report)), err=True)
-    say(dumps(report.as_object()))
+    # What a worker printed last need not end its line.
+    say(f"\n{dumps(report.as_object())}" if report.attempts else dumps(report.as_object()))
     sys.exit(report.exit_status)
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 UNDER_WAY = (
     *("MERGE_HEAD", "REBASE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"),
-    "sequencer",
+    *("sequencer", "BISECT_START"),
 )
 """Files that exist while git is in the middle of something. Source: gitrepository-layout(5), git-status(1)."""
 
@@ -94,6 +94,10 @@ def commit(cwd: str, left: Snapshot | None, message: str, settings: Settings | N
 
 def _commit(git: Git, left: Snapshot, message: str, settings: Settings) -> Verdict:
     _refuse_if_under_way(git)
+    if left.index_tree is None:
+        # A stash, patch or checkout that met a conflict leaves no other trace, and markers in the files.
+        raise _Refusal("merge-in-progress", "the index holds conflicts")
+    branch = git.asks("symbolic-ref", "-q", "HEAD")
     if left.not_saved:
         raise _Refusal("not-saved", ", ".join(left.not_saved))
     tree = _tree_to_commit(git, left)
@@ -109,9 +113,11 @@ def _commit(git: Git, left: Snapshot, message: str, settings: Settings) -> Verdi
     with _index_lock(git) as lock:
         _refuse_if_drifted(git, left)
         _refuse_if_under_way(git)
+        if git.asks("symbolic-ref", "-q", "HEAD") != branch:
+            raise _Refusal("head-moved", "another branch is checked out")
         new_index = _index_of(git, tree, lock)
         if settings.hooks:
-            _run_hooks(git, new_index, message)
+            message = _run_hooks(git, new_index, message)
             _refuse_if_drifted(git, left)
         made = _make(git, tree, left.head, message, settings)
         os.replace(new_index, lock.path)
@@ -143,7 +149,11 @@ def _changed(git: Git, first: str | None, second: str) -> list[str]:
 
 
 def _tree_to_commit(git: Git, left: Snapshot) -> str:
-    """The tree without repositories that are no submodules: git would make links of them that nobody can follow."""
+    """The tree without what `git add` would leave out.
+
+    That are repositories which are no submodules (git would make links of them that nobody can follow), and what is
+    changed of files that git was told to leave alone (assume-unchanged, skip-worktree): they stay as they are staged.
+    """
     known = set()
     if left.head:
         for line in git.run("ls-tree", "-r", "-z", left.head)[1].split(b"\0"):
@@ -155,14 +165,33 @@ def _tree_to_commit(git: Git, left: Snapshot) -> str:
     )
     known |= {line.partition(" ")[2] for line in named.split("\n")}
     strange = [each.path for each in left.nested if each.path not in known]
-    if not strange:
+    alone = _left_alone(git)
+    if not strange and not alone:
         return left.tree
     with tempfile.TemporaryDirectory(prefix="shellguard-", ignore_cleanup_errors=True) as folder:
         other = git.having(GIT_INDEX_FILE=os.path.join(folder, "index"))
         other.run("read-tree", left.tree)
         data = b"".join(os.fsencode(path) + b"\0" for path in strange)
         other.run("update-index", "--force-remove", "-z", "--stdin", data=data)
+        other.run("update-index", "-z", "--index-info", data=b"".join(entry + b"\0" for entry in alone))
         return other.text("write-tree")
+
+
+def _left_alone(git: Git) -> list[bytes]:
+    """The entries of the index for files that git was told to leave alone, for `update-index --index-info`."""
+    index = git.path("index")
+    if not os.path.exists(index):
+        return []
+    names = [
+        line[2:]
+        for line in git.run("ls-files", "-v", "-z")[1].split(b"\0")
+        if line[:1].islower() or line[:1] == b"S"
+    ]
+    if not names:
+        return []
+    known = set(names)
+    entries = git.run("ls-files", "-s", "-z")[1].split(b"\0")
+    return [entry for entry in entries if entry.partition(b"\t")[2] in known]
 
 
 def _compiles(
@@ -263,8 +292,11 @@ def _skipped(git: Git, settings: Settings) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _run_hooks(git: Git, index: str, message: str) -> None:
-    """pre-commit and commit-msg, with the index that would be committed. What they change is drift."""
+def _run_hooks(git: Git, index: str, message: str) -> str:
+    """pre-commit and commit-msg, with the index that would be committed; the message as they leave it.
+
+    What they change of the files is drift.
+    """
     other = git.having(GIT_INDEX_FILE=index)
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".txt") as file:
         file.write(f"{message}\n")
@@ -276,6 +308,9 @@ def _run_hooks(git: Git, index: str, message: str) -> None:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(index)
                 raise _Refusal("hook-failed", f"{arguments[0]}: {error.message}") from error
+        # Opened again: a hook may have put another file in its place.
+        with open(file.name, "rb") as changed:
+            return changed.read().decode("utf-8", "surrogateescape")
 
 
 def _make(git: Git, tree: str, head: str | None, message: str, settings: Settings) -> str:
@@ -285,7 +320,7 @@ def _make(git: Git, tree: str, head: str | None, message: str, settings: Setting
     parents = ["-p", head] if head else []
     try:
         made = named.text(
-            "commit-tree", tree, *parents, *sign, "-F", "-", data=message.encode("utf-8", "replace")
+            "commit-tree", tree, *parents, *sign, "-F", "-", data=message.encode("utf-8", "surrogateescape")
         )
     except GitError as error:
         raise _Refusal("commit-failed", error.message) from error

@@ -59,7 +59,7 @@ REASONS = {
     "compile-failed": "what the worker left does not pass its check",
     "compiler-missing": "what checks the language is not installed",
     "head-moved": "HEAD names another commit than when the worker left",
-    "merge-in-progress": "a merge, rebase, cherry-pick or revert is under way",
+    "merge-in-progress": "a merge, rebase, cherry-pick, revert or bisection is under way, or the index holds conflicts",
     "index-locked": "another git process holds the index",
     "hook-failed": "a hook of the repository refuses the commit",
     "commit-failed": "git could not make the commit",

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 0.05
 
+MAX_WAIT_SECONDS = 3600.0
+"""Of one call of select, which refuses numbers that are too large; it is called again."""
+
 STOPPING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
@@ -113,7 +116,7 @@ class Worker:
             left = None if limit is None else limit - time.monotonic()
             if left is not None and left <= 0:
                 return "timeout"
-            self._look(stop, left)
+            self._look(stop, MAX_WAIT_SECONDS if left is None else min(left, MAX_WAIT_SECONDS))
         return "ended" if stop.number is None else "stopped"
 
     def end(self) -> None:
@@ -131,10 +134,10 @@ class Worker:
             self._close()
             self._process.wait()
 
-    def _look(self, stop: Stop, left: float | None) -> None:
+    def _look(self, stop: Stop, left: float) -> None:
         if os.name == "nt":
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self.status = self._process.wait(POLL_SECONDS if left is None else min(left, POLL_SECONDS))
+                self.status = self._process.wait(min(left, POLL_SECONDS))
             return
         ready = select.select([stop.wake, self._report], [], [], left)[0]
         if self._report in ready:

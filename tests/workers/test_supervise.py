@@ -636,3 +636,86 @@ def test_when_the_keeper_is_killed_so_is_the_worker(repo: Repo) -> None:
 
 def _in(repo: Repo, pid: int) -> bool:
     return os.path.realpath(f"/proc/{pid}/cwd") == os.path.realpath(repo.top)
+
+
+@pytest.mark.parametrize("mark", ["--skip-worktree", "--assume-unchanged"])
+def test_what_git_was_told_to_leave_alone_is_saved_and_not_committed(repo: Repo, mark: str) -> None:
+    repo.git("update-index", mark, "a.txt")
+    repo.write("a.txt", "a secret of this machine\n")
+    flags = repo.git("ls-files", "-v", "a.txt")
+    report = run(repo, writing(1), writing(2))
+    assert report.committed
+    assert repo.git("show", "--name-only", "--format=") == "work.txt"
+    assert repo.git("ls-files", "-v", "a.txt") == flags
+    assert restored(repo, report) == repo.files()
+
+
+def stash_that_meets_a_conflict(repo: Repo) -> None:
+    repo.write("a.txt", "stashed\n")
+    repo.git("stash", "-q")
+    repo.write("a.txt", "committed\n")
+    repo.commit()
+    repo.git("stash", "pop", check=False)
+
+
+def bisection(repo: Repo) -> None:
+    for number in range(3):
+        repo.write("a.txt", f"{number}\n")
+        repo.commit()
+    for words in (("start",), ("bad",), ("good", "HEAD~3")):
+        repo.git("bisect", *words)
+
+
+@pytest.mark.parametrize(
+    "under_way", [stash_that_meets_a_conflict, bisection], ids=lambda each: each.__name__
+)
+def test_nothing_is_committed_into_the_middle_of_something(
+    repo: Repo, under_way: Callable[[Repo], None]
+) -> None:
+    under_way(repo)
+    head = repo.head
+    report = run(repo, writing(1), writing(2))
+    assert (report.reason, repo.head) == ("merge-in-progress", head)
+    assert restored(repo, report) == repo.files()
+
+
+def test_a_commit_is_not_made_on_the_branch_somebody_changed_to(repo: Repo) -> None:
+    settings = Settings(compile_command='cd "$SHELLGUARD_WORK_TREE" && git switch -q -c another')
+    report = run(repo, writing(1), writing(2), settings=settings)
+    assert (report.result, report.reason) == ("not-committed", "head-moved")
+    assert repo.git("rev-parse", "another") == repo.git("rev-parse", "main")
+
+
+def test_a_hook_may_change_the_message(repo: Repo) -> None:
+    repo.write(".git/hooks/commit-msg", '#!/bin/sh\necho "Change-Id: 1" >> "$1"\n', mode=0o755)
+    report = run(repo, writing(1), writing(2), settings=Settings(hooks=True))
+    assert report.committed
+    assert repo.git("log", "-1", "--format=%B").split("\n")[-1] == "Change-Id: 1"
+
+
+@pytest.mark.parametrize("end", ["rm -rf .git; exit 130", 'rm -rf "$PWD"; exit 130', 'rm -rf "$PWD"'])
+def test_a_worker_that_removes_the_repository(repo: Repo, end: str) -> None:
+    order = Order(("sh", "-c", f"echo x > new.txt; {end}"), str(repo.top), "S1", bare_interrupt=True)
+    report = supervise(order)
+    assert not report.committed
+    assert not (repo.top / ".git").exists()
+    if repo.top.exists():
+        assert restored(repo, report) == repo.files()
+
+
+def test_the_last_line_is_the_object_when_the_worker_has_not_ended_its_own(repo: Repo) -> None:
+    words = [sys.executable, "-m", "shellguard", "supervise", "--json", "--timeout", "inf"]
+    done = subprocess.run(
+        [*words, "--", "printf", "half a line"], cwd=repo.top, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.split(b"\n")[-2])["result"] == "worker-success"
+
+
+@pytest.mark.parametrize("words", [("supervise", "--json", "--", "true"), ("approve", "run", "--", "true")])
+def test_a_folder_that_is_gone_is_said(tmp_path: Path, words: tuple[str, ...]) -> None:
+    line = f"mkdir x && cd x && rmdir ../x && exec {sys.executable} -m shellguard {' '.join(words)}"
+    done = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, check=False)
+    assert done.returncode == 1
+    assert b"Traceback" not in done.stderr
+    assert b"No such file" in done.stdout + done.stderr
