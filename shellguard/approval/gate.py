@@ -288,7 +288,7 @@ class Calls:
             places += [(index, word, seen.span) for word in seen.written]
             if seen.path[0] in self.gates.last or name in self.gates.last:
                 operands = parted(seen.words, self.gates.into)[1]
-                into = list(_values_of(seen.words, self.gates.into))
+                into = list(values_of(seen.words, self.gates.into))
                 places += [(index, word, seen.span) for word in (into or operands[1:][-1:])]
             elif seen.path[0] in self.gates.writers or name in self.gates.writers:
                 places += [(index, word, seen.span) for word in parted(seen.words, ())[1]]
@@ -372,7 +372,7 @@ class Calls:
 
     def sql_of(self, client: Client, seen: Seen) -> Iterator[str]:
         """The texts that a call sends, as far as they are known."""
-        for word in _values_of(seen.words, client.script):
+        for word in values_of(seen.words, client.script):
             yield word.text
         if client.operands:
             operands = parted(seen.words, (*client.values, *client.script))[1]
@@ -408,7 +408,7 @@ def programs_of(rule: Interpreter, seen: Seen) -> Iterator[Value | None]:
     if rule.words:
         yield from words
         return
-    given_programs = list(_values_of(words, rule.program))
+    given_programs = list(values_of(words, rule.program))
     yield from given_programs
     options, operands = parted(words, (*rule.program, *rule.values), posix=True)
     if given_programs or any(given(name, options, rule.values) for name in rule.other):
@@ -420,7 +420,7 @@ def programs_of(rule: Interpreter, seen: Seen) -> Iterator[Value | None]:
         yield None
 
 
-def _values_of(words: Sequence[Value], names: tuple[str, ...]) -> Iterator[Value]:
+def values_of(words: Sequence[Value], names: tuple[str, ...]) -> Iterator[Value]:
     """The values of these options: attached, in a bundle of letters, or the next word."""
     from shellguard.values.value import Value
 

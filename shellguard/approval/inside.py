@@ -7,7 +7,7 @@ not known is taken for a plain word. Pure.
 
 from __future__ import annotations
 
-from shellguard.approval.gate import Calls, name_of, programs_of
+from shellguard.approval.gate import Calls, name_of, programs_of, values_of
 from shellguard.errors import ShellSyntaxError
 from shellguard.syntax.nodes import AnsiC, Double, Escaped, Glob, Simple, Single, Text, Tilde
 from shellguard.syntax.parse import parse
@@ -32,6 +32,7 @@ SHELL_TEXT = "shell text"
 def texts_inside(text: str, log: Log, gates: Gates) -> Iterator[tuple[str, Span]]:
     """Every shell text that a command of `text` is given, as far as it is written there, with the place of it."""
     calls = Calls(log, gates)
+    yield from _aliases(calls)
     for seen, call, rule in calls.interpreters():
         if SHELL_TEXT in seen.via or "eval" in seen.via:
             continue
@@ -48,6 +49,15 @@ def texts_inside(text: str, log: Log, gates: Gates) -> Iterator[tuple[str, Span]
                 yield from ((each, seen.span) for each in _input(text, seen, calls))
             elif program.span != seen.span:
                 yield _guess(text, program), seen.span
+
+
+def _aliases(calls: Calls) -> Iterator[tuple[str, Span]]:
+    """What the aliases stand for that a call of git defines for itself: `git -c alias.p=push p`."""
+    for seen in calls.named("git"):
+        for setting in values_of(seen.words, ("-c",)):
+            name, found, meaning = setting.text.partition("=")
+            if found and name[:6].lower() == "alias.":
+                yield meaning[1:] if meaning[:1] == "!" else f"git {meaning}", seen.span
 
 
 def _python(
