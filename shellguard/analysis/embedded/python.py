@@ -2,15 +2,15 @@
 """Python in a word or on standard input (`-c`, `-`): what its text can reach is listed, and nothing else is a read.
 
 No value is followed. A text begins with the names of `python_names.py` and gets further values by calling them, by
-asking for listed attributes, and from functions and classes of its own. None of these writes, starts a program or hands
-out what would, whatever it is given: then it does not matter what is called with what, through how many aliases,
-decorators, operators or containers. So four things are looked at, each where it stands:
+asking for listed attributes, and from functions of its own. None of these writes, starts a program or hands out what
+would, whatever it is given: then it does not matter what is called with what, through how many aliases, operators or
+containers. A class, a decorator or an attribute that is set could change what listed names do (an `==` of its own,
+`__reduce_ex__`), so a text with one is no read; none of the 50 texts with which agents were seen to read has any. So
+three things are looked at, each where it stands:
 
 - a name or attribute that is loaded: is it listed?
 - a function for which it depends on the arguments (`open`): is it called on the spot, with arguments that are seen?
 - a module: is it only asked for listed names? It is never a value, and neither is what changes imports (`sys.path`);
-- an attribute that is assigned: is it one of an object whose class stands in the text? `self` is such an object only
-  where nobody can call the method with another one (`selves`).
 
 An attribute that writes on one type only (`replace`: of a path, not of a string) counts where the module of that type
 is imported, unless the value is certainly a text.
@@ -28,28 +28,20 @@ import warnings
 
 from shellguard.analysis.embedded import CONFIGURED, Finding, NotUnderstoodError
 from shellguard.analysis.embedded.python_names import (
-    ANNOTATIONS,
     ASKED,
     ATTRIBUTES,
-    BASES,
     BOUND,
     BUILTINS,
     CHECKED,
-    CLASS_DECORATORS,
     CODECS,
     DUNDERS,
-    FOREIGN,
     LATENT,
     LIST_METHODS,
     LOOKERS,
-    METHOD_DECORATORS,
-    METHODS,
     MODES,
     MODULES,
     MUTE,
     NAMED_AT_RUN_TIME,
-    NEVER_LENT,
-    OF_SUPER,
     OPEN_TYPES,
     PACKAGES,
     SEALED,
@@ -75,7 +67,6 @@ _NODES = (
         ast.alias,
         ast.FunctionDef,
         ast.Lambda,
-        ast.ClassDef,
     ),
     *(ast.arguments, ast.arg, ast.Return, ast.Yield, ast.YieldFrom, ast.Global, ast.Nonlocal, ast.BoolOp),
     *(ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Dict, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp),
@@ -91,7 +82,8 @@ _NODES = (
     *(ast.Constant, ast.Attribute, ast.Subscript, ast.Starred, ast.Name, ast.List, ast.Tuple, ast.Slice),
     *(ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop),
 )
-"""What a text may be made of. Not: `async`, and `match`, whose class patterns ask for attributes."""
+"""What a text may be made of. Not: classes, `async`, and `match`, whose class patterns ask for
+attributes."""
 
 
 def read(text: str, found: list[Finding]) -> None:
@@ -146,8 +138,7 @@ class _Judge:
 
     `modules`: names of imported modules. `taken`: names of what was imported from one, with its full name. `bound`:
     names that the text binds itself, with the expressions where one is the whole value, None for any other value;
-    `elements`: with what is iterated over. `imported`: the modules whose types there may be. `lent`: attributes that
-    classes of the text have. `own`: names of classes and `selves` of objects of the text.
+    `elements`: with what is iterated over. `imported`: the modules whose types there may be.
     """
 
     def __init__(self, nodes: list[ast.AST], parents: dict[ast.AST, ast.AST], found: list[Finding]) -> None:
@@ -157,11 +148,8 @@ class _Judge:
         self.bound: dict[str, list[ast.expr | None]] = {}
         self.elements: dict[str, list[ast.expr]] = {}
         self.imported: set[str] = set()
-        self.lent: set[str] = set()
-        self.own: set[str] = set()
         self.names: dict[ast.AST, str | None] = {}
         self.assumed: set[str] = set()
-        self.has_selves: bool | None = None
         self.kept: dict[str, bool] = {}
         self.steps = MAX_STEPS
 
@@ -192,25 +180,17 @@ class _Judge:
                 for alias in names:
                     self.imports_from(module, alias)
             case ast.FunctionDef(name):
-                in_class = isinstance(self.parents[node], ast.ClassDef)
-                self.bind(name, None, in_class=in_class and name in METHODS)
-                if in_class:
-                    self.lent.add(name)
-            case ast.ClassDef(name):
+                if node.decorator_list:
+                    raise NotUnderstoodError("a decorator in a Python text")
                 self.bind(name, None)
-                self.own.add(name)
             case ast.arg(name):
                 self.bind(name, None)
             case ast.ExceptHandler(_, str(name)):
                 self.bind(name, None)
             case ast.Name(name, ast.Store()):
                 self.bind_target(node, name)
-            case ast.Attribute(_, name, ast.Store()):
-                self.lent.add(name)
-            case ast.Call(ast.Name("namedtuple") | ast.Attribute(_, "namedtuple"), [_, fields, *_]):
-                for field in _strings(fields):
-                    for name in field.replace(",", " ").split(" "):
-                        self.lent.add(name)
+            case ast.Attribute(_, name, ast.Store() | ast.Del()):
+                raise NotUnderstoodError(f"an attribute is changed in a Python text: .{name}")
             case ast.Global(names) | ast.Nonlocal(names):
                 for name in names:
                     self.bind(name, None)
@@ -236,9 +216,8 @@ class _Judge:
         else:
             raise NotUnderstoodError(f"what {full} does in Python is not listed")
 
-    def bind(self, name: str, value: ast.expr | None, *, in_class: bool = False) -> None:
-        if not in_class:
-            self.allow_name(name)
+    def bind(self, name: str, value: ast.expr | None) -> None:
+        self.allow_name(name)
         self.bound.setdefault(name, []).append(value)
 
     def bind_target(self, node: ast.AST, name: str) -> None:
@@ -256,8 +235,6 @@ class _Judge:
                 self.elements.setdefault(name, []).append(iterated)
             case _:
                 self.bind(name, None)
-        if isinstance(self.parents.get(parent), ast.ClassDef):
-            self.lent.add(name)
 
     def allow_name(self, name: str) -> None:
         if name.startswith("__") and name not in BOUND:
@@ -271,36 +248,6 @@ class _Judge:
                 self.check_name(node, name)
             case ast.Attribute(value, name, ast.Load()):
                 self.check_attribute(node, value, name)
-            case ast.Attribute(value, name):
-                self.check_assigned(value, name)
-                if isinstance(self.parents[node], ast.AugAssign):
-                    self.check_attribute(node, value, name)
-            case ast.ClassDef():
-                self.check_class(node)
-
-    def check_class(self, node: ast.ClassDef) -> None:
-        """What stands for a class of the text must be that class, and may have no privates that others rely on."""
-        if node.keywords:
-            raise NotUnderstoodError("a metaclass in a Python text")
-        for decorator in node.decorator_list:
-            made_by = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if self.full_name(made_by) not in CLASS_DECORATORS:
-                raise NotUnderstoodError("a decorator may give something else for a class of a Python text")
-        for base in node.bases:
-            if not self.is_known_base(base):
-                raise NotUnderstoodError("a class of a Python text extends one that is not listed")
-
-    def is_known_base(self, node: ast.expr) -> bool:
-        match node:
-            case ast.Subscript(value):
-                return self.is_known_base(value)
-            case ast.Call(function):
-                return self.full_name(function) in ("collections.namedtuple", "typing.NamedTuple")
-            case ast.Name(name) if name in self.own:
-                return self.bound[name] == [None]
-            case ast.Name(name) if name in BUILTINS:
-                return self.is_builtin(name)
-        return self.full_name(node) in BASES
 
     def check_name(self, node: ast.AST, name: str) -> None:
         if name in self.modules:
@@ -358,10 +305,10 @@ class _Judge:
             self.allow(call, f".{name}", 2, ("encoding", "errors"))
             self.check_codec(call, 0)
         elif name.startswith("__"):
-            self.check_dunder(node, value, name)
+            self.check_dunder(node, name)
         elif name in ATTRIBUTES:
             pass
-        elif not self.is_lent(value, name):
+        else:
             raise NotUnderstoodError(f"what .{name} does in a Python text is not known")
 
     def check_member(self, node: ast.AST, full: str, name: str) -> None:
@@ -390,10 +337,8 @@ class _Judge:
             self.found.append(Finding(Effect.WAITS, "time.sleep() in a Python text"))
         if full not in CHECKED:
             return
-        if full == "dataclasses.dataclass" and self.is_decorator(node, ast.ClassDef):
-            return
         if full in ("copy.copy", "copy.deepcopy"):
-            if "__getattr__" in self.lent or not self.imported.isdisjoint(NAMED_AT_RUN_TIME):
+            if not self.imported.isdisjoint(NAMED_AT_RUN_TIME):
                 raise NotUnderstoodError(f"{full} may do what an object says in a Python text")
             return
         call = self.called(node, full)
@@ -406,21 +351,12 @@ class _Judge:
                 self.check_getattr(call, full)
             case "type":
                 self.check_type(call)
-            case "super" | "dir":
-                self.check_looked(node, call, full)
+            case "dir":
+                self.allow(call, full, 1, ())
             case "codecs.encode" | "codecs.decode":
                 self.check_codec(call, 1)
             case "inspect.signature":
                 self.allow(call, full, 1, ())
-            case "functools.wraps":
-                self.allow(call, full, 1, ())
-                if not self.is_decorator(call, ast.FunctionDef):
-                    raise NotUnderstoodError(
-                        "functools.wraps() of something else than a function of a Python text"
-                    )
-            case "dataclasses.dataclass":
-                if not self.is_decorator(call, ast.ClassDef):
-                    raise NotUnderstoodError("dataclass() of something else than a class of a Python text")
             case "importlib.util.find_spec":
                 self.allow(call, full, 1, ())
                 if not call.args or _text_of(call.args[0]) is None or "." in (_text_of(call.args[0]) or "."):
@@ -429,15 +365,6 @@ class _Judge:
                 self.check_address(call)
             case _:
                 self.check_open(call, full)
-
-    def is_decorator(self, node: ast.AST, kind: type[ast.FunctionDef] | type[ast.ClassDef]) -> bool:
-        """Whether it decorates such a definition, and is the one that is given what stands there."""
-        parent = self.parents[node]
-        return (
-            isinstance(parent, kind)
-            and node in parent.decorator_list
-            and (node is parent.decorator_list[-1] or kind is ast.ClassDef)
-        )
 
     def called(self, node: ast.AST, name: str) -> ast.Call:
         parent = self.parents[node]
@@ -511,26 +438,13 @@ class _Judge:
         if not self.is_looked_at(call):
             raise NotUnderstoodError("type() is handed on in a Python text")
 
-    def check_looked(self, node: ast.AST, call: ast.Call, full: str) -> None:
-        if full == "super":
-            parent = self.parents[call]
-            if call.args or call.keywords or not isinstance(parent, ast.Attribute):
-                raise NotUnderstoodError("super() is handed on in a Python text")
-        elif call.keywords or len(call.args) > 1:
-            raise NotUnderstoodError(f"{full} with other words in a Python text")
-
     # --- attributes ---------------------------------------------------------------------------------------------------
 
-    def check_dunder(self, node: ast.Attribute, value: ast.expr, name: str) -> None:
-        if name in DUNDERS:
-            return
+    def check_dunder(self, node: ast.Attribute, name: str) -> None:
         parent = self.parents[node]
-        if name == "__class__" and isinstance(parent, ast.Attribute) and parent.attr in DUNDERS:
-            return
-        if name in OF_SUPER and isinstance(value, ast.Call):
-            if isinstance(value.func, ast.Name) and value.func.id == "super" and self.is_builtin("super"):
-                return
-        raise NotUnderstoodError(f"{name} in a Python text")
+        asked = name == "__class__" and isinstance(parent, ast.Attribute) and parent.attr in DUNDERS
+        if not asked and name not in DUNDERS:
+            raise NotUnderstoodError(f"{name} in a Python text")
 
     def check_writing(self, node: ast.Attribute, value: ast.expr, name: str) -> None:
         """An attribute that writes on the types of some module."""
@@ -548,97 +462,6 @@ class _Judge:
             pass
         elif self.full_name(value) not in ("sys.stdout", "sys.stderr"):
             raise NotUnderstoodError(f"what .{name} does in a Python text is not known")
-
-    def check_assigned(self, value: ast.expr, name: str) -> None:
-        """`value.name = ...`: of an object of the text."""
-        if name.startswith(("__", *FOREIGN)):
-            raise NotUnderstoodError(f"{name} is assigned in a Python text")
-        if not (isinstance(value, ast.Name) and self.is_own(value.id)):
-            raise NotUnderstoodError(f"an attribute of something else is assigned in a Python text: .{name}")
-
-    def is_lent(self, value: ast.expr, name: str) -> bool:
-        """Whether classes of the text have the attribute, and no value of the library hands anything out."""
-        if name not in self.lent or name in NEVER_LENT or name.startswith(FOREIGN):
-            return False
-        return name[0] != "_" or (isinstance(value, ast.Name) and self.is_own(value.id))
-
-    def is_own(self, name: str) -> bool:
-        """Whether each value of the name is an object of a class that stands in the text."""
-        values = self.bound.get(name)
-        if not values or name in self.elements or "__new__" in self.lent:
-            return False
-        if name == "self":
-            if self.has_selves is None:
-                self.has_selves = self.selves(len(values))
-            return self.has_selves
-        return all(
-            isinstance(value, ast.Call)
-            and isinstance(value.func, ast.Name)
-            and value.func.id in self.own
-            and self.bound[value.func.id] == [None]
-            for value in values
-        )
-
-    def selves(self, count: int) -> bool:
-        """Whether `self`, which is bound `count` times, is always the object on which a method was asked for.
-
-        A method is a function for everyone who gets hold of it without an object: from its class (`A.method(other)`),
-        by its name in the body of the class, or under a decorator.
-        """
-        methods: set[str] = set()
-        for node in self.nodes:
-            if isinstance(node, ast.FunctionDef) and isinstance(self.parents[node], ast.ClassDef):
-                first = (*node.args.posonlyargs, *node.args.args)[:1]
-                if first and first[0].arg == "self":
-                    count -= 1
-                    methods.add(node.name)
-                    if not all(self.keeps_method(decorator) for decorator in node.decorator_list):
-                        return False
-        return count == 0 and all(
-            self.keeps_methods(node, methods)
-            for node in self.nodes
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-        )
-
-    def keeps_method(self, decorator: ast.expr) -> bool:
-        if isinstance(decorator, ast.Attribute) and decorator.attr in ("setter", "getter", "deleter"):
-            return True
-        if isinstance(decorator, ast.Name) and decorator.id == "property":
-            return self.is_builtin("property")
-        made_by = decorator.func if isinstance(decorator, ast.Call) else decorator
-        return self.full_name(made_by) in METHOD_DECORATORS
-
-    def keeps_methods(self, node: ast.Name, methods: set[str]) -> bool:
-        """Whether the name hands out neither a method nor a class of the text."""
-        parent = self.parents[node]
-        if node.id in methods:
-            return isinstance(parent, ast.Attribute) and parent.attr in ("setter", "getter", "deleter")
-        if node.id == "classmethod":
-            return False
-        if node.id not in self.own:
-            return True
-        inner: ast.AST = node
-        while isinstance(parent, ast.Tuple | ast.Subscript):
-            inner, parent = parent, self.parents[parent]
-        match parent:
-            case ast.arg() | ast.AnnAssign() | ast.FunctionDef() if inner in (
-                *((parent.returns,) if isinstance(parent, ast.FunctionDef) else (parent.annotation,)),
-            ):
-                return not any(
-                    isinstance(other, ast.Attribute) and other.attr in ANNOTATIONS for other in self.nodes
-                )
-            case ast.Call(function) if function is node:
-                return True
-            case ast.Call(ast.Name("isinstance" | "issubclass" as name), [first, *_]):
-                return first is not node and self.is_builtin(name)
-            case ast.Attribute(_, name):
-                return name not in methods
-            case ast.keyword("cls"):
-                call = self.parents[parent]
-                return isinstance(call, ast.Call) and (self.full_name(call.func) or "").startswith("json.")
-            case ast.ClassDef() | ast.ExceptHandler() | ast.Raise():
-                return True
-        return False
 
     def is_bound_at(self, node: ast.AST, name: str) -> bool:
         """Whether the name has a value of the text here: inside of the loop, function or `with` that binds it."""
@@ -746,7 +569,7 @@ class _Judge:
 
     def has_no_open_type(self) -> bool:
         """Whether each method of a known name is that of the library."""
-        return not self.own and self.imported.isdisjoint(OPEN_TYPES)
+        return self.imported.isdisjoint(OPEN_TYPES)
 
     def is_texts(self, node: ast.AST | None, steps: int) -> bool:
         """Whether the value is certainly a list of texts, or a file that is read."""
@@ -819,9 +642,3 @@ def _binds(target: ast.AST, name: str) -> bool:
 
 def _takes(arguments: ast.arguments, name: str) -> bool:
     return any(isinstance(inner, ast.arg) and inner.arg == name for inner in ast.iter_child_nodes(arguments))
-
-
-def _strings(node: ast.AST) -> list[str]:
-    """The literal strings of a literal, or of a list of them."""
-    items = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
-    return [text for item in items if (text := _text_of(item)) is not None]

@@ -15,10 +15,10 @@ def _names(text: str) -> frozenset[str]:
 
 
 BUILTINS = _names("""
-    abs all any ascii bin bool bytearray bytes callable chr classmethod compile complex dict divmod
+    abs all any ascii bin bool bytearray bytes callable chr compile complex dict divmod
     enumerate exit filter float format frozenset hash hex id int isinstance issubclass iter len list map max
-    memoryview min next object oct ord pow print property quit range repr reversed round set slice sorted
-    staticmethod str sum tuple zip Ellipsis NotImplemented __debug__ __doc__ __file__ __name__
+    memoryview min next object oct ord pow print quit range repr reversed round set slice sorted
+    str sum tuple zip Ellipsis NotImplemented __debug__ __doc__ __file__ __name__
     ArithmeticError AssertionError AttributeError BaseException BlockingIOError BrokenPipeError BufferError
     BytesWarning ConnectionError DeprecationWarning EOFError EnvironmentError Exception FileExistsError
     FileNotFoundError FloatingPointError FutureWarning GeneratorExit IOError ImportError ImportWarning
@@ -35,9 +35,8 @@ MODULES = {
     name: _names(names)
     for name, names in {
         "__future__": "absolute_import annotations division generator_stop print_function unicode_literals",
-        "abc": "ABC abstractmethod",
         "ast": """
-            AST NodeTransformer NodeVisitor dump fix_missing_locations get_docstring get_source_segment
+            AST dump fix_missing_locations get_docstring get_source_segment
             increment_lineno iter_child_nodes literal_eval parse unparse walk AnnAssign Assert
             Assign Bytes Ellipsis NameConstant AsyncFunctionDef Attribute AugAssign BinOp BoolOp Call
             ClassDef Compare Constant Dict ExceptHandler Expr For FunctionDef If Import ImportFrom
@@ -54,27 +53,25 @@ MODULES = {
         "calendar": "calendar day_abbr day_name isleap leapdays month month_abbr month_name monthrange timegm weekday",
         "cmath": "exp inf isclose isfinite isinf isnan log nan phase pi polar rect sqrt",
         "codecs": "BOM_UTF16_BE BOM_UTF16_LE BOM_UTF8",
-        "collections": "ChainMap Counter OrderedDict UserDict UserList defaultdict deque namedtuple",
+        "collections": "ChainMap Counter OrderedDict UserDict UserList defaultdict deque",
         "collections.abc": "Callable Generator Hashable Iterable Iterator Mapping Sequence Set Sized",
         "colorsys": "hls_to_rgb hsv_to_rgb rgb_to_hls rgb_to_hsv",
         "configparser": "ConfigParser Error RawConfigParser",
-        "contextlib": "closing contextmanager nullcontext redirect_stderr redirect_stdout suppress",
+        "contextlib": "closing nullcontext suppress",
         "copy": "",
         "csv": """
             DictReader DictWriter Error QUOTE_ALL QUOTE_MINIMAL QUOTE_NONE QUOTE_NONNUMERIC Sniffer excel
             excel_tab field_size_limit reader writer
         """,
-        "dataclasses": "asdict astuple field fields is_dataclass replace",
         "datetime": "MAXYEAR MINYEAR UTC date datetime time timedelta timezone tzinfo",
         "decimal": "Context Decimal InvalidOperation ROUND_HALF_EVEN ROUND_HALF_UP getcontext localcontext",
         "difflib": "Differ HtmlDiff SequenceMatcher context_diff get_close_matches ndiff unified_diff",
         "dis": "dis",
-        "enum": "Enum Flag IntEnum IntFlag auto unique",
         "errno": "EACCES EEXIST ENOENT EPERM errorcode",
         "filecmp": "cmp cmpfiles",
         "fnmatch": "filter fnmatch fnmatchcase translate",
         "fractions": "Fraction",
-        "functools": "cache cached_property cmp_to_key lru_cache partial reduce total_ordering",
+        "functools": "cmp_to_key partial reduce",
         "getpass": "getuser",
         "glob": "escape glob iglob",
         "gzip": "compress decompress",
@@ -86,7 +83,6 @@ MODULES = {
         "hmac": "compare_digest digest new",
         "html": "escape unescape",
         "html.entities": "codepoint2name entitydefs html5 name2codepoint",
-        "html.parser": "HTMLParser",
         "importlib.metadata": "PackageNotFoundError distribution metadata requires version",
         "inspect": """
             Parameter Signature cleandoc getcomments getdoc getfile getsource getsourcefile getsourcelines
@@ -171,10 +167,9 @@ MODULES = {
         """,
         "tomllib": "TOMLDecodeError load loads",
         "traceback": "format_exc format_exception format_exception_only print_exc print_exception",
-        "types": "MappingProxyType MethodType NoneType SimpleNamespace",
         "typing": """
             Any Callable ClassVar Dict Final FrozenSet Generator Generic Iterable Iterator List Literal
-            Mapping NamedTuple Optional Sequence Set TYPE_CHECKING Tuple Type TypeVar Union cast
+            Mapping Optional Sequence Set TYPE_CHECKING Tuple Type TypeVar Union cast
         """,
         "unicodedata": """
             bidirectional category combining decimal decomposition digit east_asian_width lookup mirrored
@@ -209,55 +204,17 @@ CHECKED = frozenset(
             "codecs.decode",
             "copy.copy",
             "copy.deepcopy",
-            "dataclasses.dataclass",
-            "functools.wraps",
             "inspect.signature",
             "getattr",
             "hasattr",
             "type",
-            "super",
             "dir",
         ),
     }
 )
 """Functions that may only be called on the spot, with arguments that the text shows."""
 
-CLASS_DECORATORS = frozenset({"dataclasses.dataclass", "enum.unique", "functools.total_ordering"})
-"""Decorators that give back the class that they are given."""
-
-METHOD_DECORATORS = frozenset(
-    {
-        "abc.abstractmethod",
-        "contextlib.contextmanager",
-        "functools.cache",
-        "functools.cached_property",
-        "functools.lru_cache",
-    }
-)
-"""Decorators under which a method still gets an object of its class first, when it is asked for on an object."""
-
-BASES = frozenset(
-    {
-        "abc.ABC",
-        "ast.NodeTransformer",
-        "ast.NodeVisitor",
-        "enum.Enum",
-        "enum.Flag",
-        "enum.IntEnum",
-        "enum.IntFlag",
-        "html.parser.HTMLParser",
-        "json.JSONDecoder",
-        "json.JSONEncoder",
-        "typing.Generic",
-        "typing.NamedTuple",
-        *(f"collections.{name}" for name in MODULES["collections"] - {"namedtuple"}),
-        *(f"collections.abc.{name}" for name in MODULES["collections.abc"]),
-    }
-)
-"""Classes that one of the text may extend. What such a class keeps for itself hands nothing out, and steers nothing:
-`contextlib.redirect_stdout` sets that attribute of `sys` which its own attribute `_stream` names."""
-
-NAMED_AT_RUN_TIME = frozenset({"ast", "enum", "types"})
+NAMED_AT_RUN_TIME = frozenset({"ast"})
 """Modules with which an object gets attributes of any name, so of one that tells `copy` how it is to be copied."""
 
 SEALED = frozenset({"os.environ", "sys.modules", "sys.path"})
@@ -344,29 +301,13 @@ code or loaders, or runs something.
 DUNDERS = frozenset({"__doc__", "__len__", "__module__", "__name__", "__qualname__", "__version__"})
 """Attributes with two underscores that may be asked of any value."""
 
-OF_SUPER = frozenset({"__enter__", "__eq__", "__exit__", "__init__", "__len__", "__repr__", "__str__"})
-"""Those that may be asked of `super()`."""
-
-METHODS = _names("""
-    __abs__ __add__ __and__ __bool__ __bytes__ __call__ __contains__ __delitem__ __enter__ __eq__ __exit__
-    __float__ __floordiv__ __format__ __ge__ __getattr__ __getitem__ __gt__ __hash__ __iadd__ __index__
-    __init__ __int__ __invert__ __iter__ __le__ __len__ __lt__ __matmul__ __missing__ __mod__ __mul__ __ne__
-    __neg__ __new__ __next__ __or__ __pos__ __post_init__ __pow__ __radd__ __repr__ __reversed__ __rmul__
-    __round__ __rsub__ __rtruediv__ __setitem__ __str__ __sub__ __truediv__ __xor__
-    """)
-"""Methods with two underscores that a class of the text may have. Not `__subclasshook__` and the like: they are given
-the type of any value, which could make another of its kind."""
-
 LATENT = _names("""
     aiter anext apply breakpoint buffer copyright credits delattr eval exec execfile file globals help input
     license locals raw_input reload setattr vars
     """)
 """Builtins (some of Python 2) that come to light where the text has not bound the name yet."""
 
-ANNOTATIONS = frozenset({"annotation", "bases", "return_annotation", "type"})
-"""Attributes that give back what an annotation names."""
-
-OPEN_TYPES = frozenset({"collections", "enum", "types", "typing"})
+OPEN_TYPES = frozenset({"collections", "typing"})
 """Modules with types of which a method that has the name of a text's may give anything."""
 
 MUTE = frozenset({"enumerate", "len", "print", "reversed", "set", "sorted"})
@@ -376,23 +317,6 @@ BOUND = frozenset(
     {"__all__", "__author__", "__doc__", "__hash__", "__match_args__", "__slots__", "__version__"}
 )
 """Names with two underscores that the text may assign."""
-
-HARMFUL = _names("""
-    add_file addfile chmod copy_into delete detach extract extractall fset hardlink_to lchmod link_to load
-    loader makefile mkdir move move_into parser raw rename rmdir save symlink_to touch truncate unlink
-    write_bytes write_c14n write_text writepy writestr
-    """)
-"""Attributes that write, run or hand out more, on some type of the listed modules: no class of the text lends them."""
-
-NEVER_LENT = (
-    HARMFUL
-    | frozenset(MODULES)
-    | _names("builtins ctypes importlib modules nt posix posixpath pty runpy shutil subprocess urllib xml")
-)
-"""Names that a class of the text may have without lending them: a module that some object holds has them too."""
-
-FOREIGN = ("ag_", "co_", "cr_", "f_", "func_", "gi_", "im_", "tb_")
-"""How the attributes of frames, code, generators and functions begin, with which a text could look around."""
 
 WRITES_WITH = {
     "copy": frozenset({"importlib.metadata", "pathlib"}),
