@@ -220,12 +220,23 @@ def main() -> int:
         "--imports", type=int, default=15, help="starts of Python, of which the cheapest counts"
     )
     parser.add_argument("--check", action="store_true", help="exit status 1 where a wish is not met")
+    parser.add_argument(
+        "--hook", action="store_true", help="what one hook call costs, beside peers, and nothing else"
+    )
+    parser.add_argument(
+        "--environments", metavar="DIR", help="with --hook: a folder that keeps the environments"
+    )
+    parser.add_argument("--starts", type=int, default=40, metavar="N", help="with --hook")
     parser.add_argument("--child", choices=[subject.name for subject in SUBJECTS], help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.child:
         subject = next(subject for subject in SUBJECTS if subject.name == args.child)
         print(json.dumps(measure_commands(subject, json.load(sys.stdin), args.runs)))
         return 0
+    if args.hook:
+        from tools.bench_hook import report_hook
+
+        return 1 if not report_hook(args.environments, args.starts) and args.check else 0
     folder = corpora_folder(args.corpora)
     if folder is None:
         print("no corpora: give --corpora DIR or set SHELLGUARD_CORPORA", file=sys.stderr)

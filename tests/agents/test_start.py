@@ -13,6 +13,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -145,6 +146,28 @@ def test_damaged_kept_code_is_made_anew(installed: Installed, damage: str) -> No
     assert installed.ask("git status", 2) == first
     assert installed.ask("git status", 3) == first
     assert code.read_bytes() == good
+
+
+def test_what_is_left_out_of_kept_code_is_only_for_people() -> None:
+    from shellguard.cli.start import without_lines
+
+    source = """
+def documented():
+    "same"
+    return "same"
+def plain():
+    "a docstring"
+    return [each for each in ("first", "second")], (lambda: "value")()
+class Class:
+    "documents a class"
+    word = "documents a class"
+"""
+    names: dict[str, Any] = {}
+    exec(without_lines(compile(source, "a file", "exec")), names)
+    assert names["documented"]() == "same"
+    assert names["plain"]() == (["first", "second"], "value")
+    assert names["plain"].__doc__ is None
+    assert names["Class"].word == "documents a class"
 
 
 LOADED = """
