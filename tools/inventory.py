@@ -123,7 +123,9 @@ def difference(spec: Spec, told: Told, name: str | None = None) -> Difference:
         names = [
             each
             for each in option.names
-            if (each not in PLACEHOLDERS or len(each) == 2) and not (spec.numeric and each[1:].isdigit())
+            if (each not in PLACEHOLDERS or len(each) == 2)
+            and not (spec.numeric and each[1:].isdigit())
+            and each != "-#"  # so manuals call -1 to -9
         ]
         if not names or all(name in WORDLESS for name in names):
             continue
