@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from shellguard.agents.model import Payload
 
-TOOLS = {"bash": "command", "shell": "command", "powershell": "command", "run_in_terminal": "command"}
+TOOLS = {"bash": "command", "shell": "command", "run_in_terminal": "command"}
+"""Not `powershell`: it reads `"a\\" ; rm x"` as two commands, and this package reads it as one word."""
 
 
 def decode(payload: Payload) -> Call | None:

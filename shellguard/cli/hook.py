@@ -10,6 +10,7 @@ choose it.
 from __future__ import annotations
 
 import os
+import sys
 
 from shellguard.agents import HOSTS, host_named
 from shellguard.agents.jsontext import loads
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 64_000_000
 """A payload that is longer is not read to its end, and counts as one that cannot be read."""
+
+RUN_BASH_ON_WINDOWS = ("claude",)
+"""Hosts whose shell tool is bash there too. The others run PowerShell or cmd, which read a text in another way."""
 
 USAGE = f"usage: shellguard hook HOST [--fail-closed]\nHOST is one of {', '.join(HOSTS)}\n"
 FAIL_CLOSED = "--fail-closed"
@@ -165,7 +169,8 @@ def _before(event: Event, call: Call, settings: Settings) -> None:
         if decision is not None and not decision.allows and action != DENY:
             event.entry["guard"] = decision.code
             action, reason = (ASK if decision.ask and event.host.can_ask else DENY), decision.text
-    if action == ALLOW and call.event not in event.host.allows_at:
+    unknown_shell = sys.platform == "win32" and event.host.name not in RUN_BASH_ON_WINDOWS
+    if action == ALLOW and (unknown_shell or call.event not in event.host.allows_at):
         action, reason = SILENT, ""
     if action != ALLOW and settings["approval.checkpoint"] and settings["mode"] == "enforce":
         told = _checkpoint(call)

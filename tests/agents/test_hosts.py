@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -275,3 +276,16 @@ def test_a_host_that_fails_closed_is_asked_about_what_is_no_read() -> None:
     assert decision("cursor", "pre", answered(["cursor", "--fail-closed"], data)) == "ask"
     data = json.dumps(payload("cursor", "pre", "ls")).encode()
     assert decision("cursor", "pre", answered(["cursor", "--fail-closed"], data)) == "allow"
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_where_another_shell_runs_the_text_nothing_is_allowed(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PowerShell ends the string in `ls "a\\" ; rm x "` at the second quote; bash does not."""
+    monkeypatch.setattr("shellguard.cli.hook.sys", SimpleNamespace(platform="win32"))
+    expected = "allow" if name == "claude" else "silent"
+    assert decision(name, "pre", hook(name, "pre", "ls")) == expected
+    for tool in ("powershell", "PowerShell"):
+        data = {**payload(name, "pre", "ls"), "tool_name": tool, "tool": tool}
+        assert decision(name, "pre", answered([name], json.dumps(data).encode())) == "silent"

@@ -236,6 +236,8 @@ def test_wrong_usage_never_has_the_status_that_blocks(installed: Installed) -> N
 
 def hammer(installed: Installed, calls: int) -> None:
     """Many calls from 8 processes at once on one session: the counts are complete, every verdict is right."""
+    (installed.home / "config").mkdir(parents=True)
+    (installed.home / "config" / "config.toml").write_text("[log]\nmax_bytes = 100_000_000\n", "utf-8")
     commands = [
         ("git status", True),
         ("rm x", False),
