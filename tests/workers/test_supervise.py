@@ -53,7 +53,7 @@ def test_success_commits_nothing(repo: Repo) -> None:
 
 
 def test_the_worker_is_told_where_it_is(repo: Repo) -> None:
-    program = "env | grep ^SHELLGUARD_ | grep -v HOME >> env.txt; echo $@ >> env.txt; exit 130"
+    program = "env | grep -vE '^SHELLGUARD_(HOME|CORPORA)=' | grep ^SHELLGUARD_ >> env.txt; echo $@ >> env.txt; exit 130"
     order = Order(
         ("sh", "-c", program, "sh", "x"), str(repo.top), "S 1", 7, resume_args=("--resume", "{session}")
     )
