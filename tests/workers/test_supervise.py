@@ -53,7 +53,8 @@ def test_success_commits_nothing(repo: Repo) -> None:
 
 
 def test_the_worker_is_told_where_it_is(repo: Repo) -> None:
-    program = "env | grep -vE '^SHELLGUARD_(HOME|CORPORA)=' | grep ^SHELLGUARD_ >> env.txt; echo $@ >> env.txt; exit 130"
+    ours = "env | grep -vE '^SHELLGUARD_(HOME|CORPORA)=' | grep ^SHELLGUARD_"
+    program = f"{ours} >> env.txt; echo $@ >> env.txt; exit 130"
     order = Order(
         ("sh", "-c", program, "sh", "x"), str(repo.top), "S 1", 7, resume_args=("--resume", "{session}")
     )
