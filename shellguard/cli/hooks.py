@@ -11,7 +11,7 @@ import sys
 import click
 
 from shellguard.agents import HOSTS
-from shellguard.cli.base import command, say
+from shellguard.cli.base import SETTINGS, command, say
 from shellguard.cli.output import SCHEMA, dumps
 from shellguard.explain import visible
 
@@ -267,7 +267,7 @@ def why(name: str, as_json: bool) -> None:
         say(visible(str(note)))
 
 
-@click.group("config")
+@click.group("config", context_settings=SETTINGS)
 def config() -> None:
     """What hooks let pass, and which file says so."""
 

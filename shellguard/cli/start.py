@@ -24,7 +24,7 @@ FORMAT = 4
 
 def main() -> None:
     """The entry point `shellguard`. A hook is told apart before anything is imported."""
-    if sys.argv[1:2] == ["hook"]:
+    if sys.argv[1:2] == ["hook"] and sys.argv[2:] not in (["-h"], ["--help"]):
         hook(sys.argv[2:])
     from shellguard.cli.main import main as whole
 
