@@ -105,9 +105,15 @@ def _split(parts: tuple[WordPart, ...], span: Span, scope: Scope) -> list[Value]
 
 
 def _add_all(builder: _Builder, parts: tuple[WordPart, ...], scope: Scope, *, quoted: bool) -> None:
+    last = -2  # where a bracket expression may end last; looked for when one may begin
     for index, part in enumerate(parts):
-        if type(part) is Glob and part.text == "[" and not quoted and not _may_close(parts[index + 1 :]):
-            builder.literal("[")
+        if type(part) is Glob and part.text == "[" and not quoted:
+            if last == -2:
+                last = _last_close(parts)
+            if index < last:
+                _add(builder, part, scope, quoted=quoted)
+            else:
+                builder.literal("[")
         elif type(part) is Param and scope.has_zsh and goes_on_in_zsh(part, parts[index + 1 : index + 2]):
             builder.value(unknown(part.span), quoted=quoted)
         else:
@@ -128,12 +134,17 @@ def goes_on_in_zsh(part: Param, following: tuple[WordPart, ...]) -> str:
 _MODIFIERS = tuple("aAcCeFfghlpPqQrsStuUwWxX&")
 
 
-def _may_close(parts: tuple[WordPart, ...]) -> bool:
-    """Whether a lone `[` in front of these parts may begin a bracket expression."""
-    return any(
-        "]" in part.text if isinstance(part, Text | Single | AnsiC) else not isinstance(part, Glob | Escaped)
-        for part in parts
-    )
+def _last_close(parts: tuple[WordPart, ...]) -> int:
+    """The last part in which a bracket expression that begins before it may end; -1 for none."""
+    for index in range(len(parts) - 1, -1, -1):
+        part = parts[index]
+        if (
+            "]" in part.text
+            if isinstance(part, Text | Single | AnsiC)
+            else not isinstance(part, Glob | Escaped)
+        ):
+            return index
+    return -1
 
 
 def _add(builder: _Builder, part: WordPart, scope: Scope, *, quoted: bool) -> None:

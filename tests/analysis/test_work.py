@@ -34,6 +34,7 @@ ROWS = {
     "many unknown words": "command " + "$x " * (SIZE // 3),
     "actions and wrappers": "find . -exec xargs " * (SIZE // 19) + "ls {} +",
     "evals": "eval ls;" * (SIZE // 8),
+    "brackets without an end": "a\\ [[-" * (SIZE // 6),
     "evals inside evals": "eval " * (SIZE // 5) + "ls",
     "settings": "a=b ls;" * (SIZE // 7),
     "optional words": "sort " + "$(pwd) " * (SIZE // 7),
