@@ -31,8 +31,6 @@ def rows(*names: str) -> list[Any]:
 
 
 LABELLED = rows("mission", "write", "read", "spellings", "hidden", "ambient")
-MISSED: set[str] = set()
-"""Reads that are not recognised. At most 3 in 100 may be missed."""
 
 
 @pytest.mark.parametrize("row", [row for row in LABELLED if row.values[0]["verdict"] != "read"])
@@ -43,7 +41,7 @@ def test_no_write_is_called_a_read(row: dict[str, str]) -> None:
 @pytest.mark.parametrize("row", [row for row in LABELLED if row.values[0]["verdict"] == "read"])
 def test_a_read_is_recognised(row: dict[str, str]) -> None:
     verdict = classify(row["command"])
-    assert verdict.read_only == (row["command"] not in MISSED), verdict.facts
+    assert verdict.read_only, verdict.facts
 
 
 @pytest.mark.parametrize("row", rows("ambient"))
