@@ -118,8 +118,7 @@ def _purge(dry_run: bool) -> None:
 
     state, cache = places.folder("state"), places.folder("cache")
     found = [os.path.join(state, "log"), os.path.join(state, "guard"), os.path.join(state, "installed.json")]
-    for name in ("hook-*.code", "config-*.json"):
-        found.extend(sorted(glob(os.path.join(escape(cache), name))))
+    found.extend(sorted(glob(os.path.join(escape(cache), "config-*.json"))))
     for path in found:
         if not os.path.lexists(path):
             continue

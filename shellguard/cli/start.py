@@ -2,9 +2,10 @@
 """How a process begins: a hook without everything it can do without, all else with the whole command line.
 
 Most of what a hook costs is finding and reading some eighty small files of bytecode. Their code is kept in
-one file in the user's cache, together with the time and size of each source, as Python's own `.pyc` files
-have it: where one of them is another, the file is not used, and made anew when the call is answered. What is
-in it is what Python would have loaded.
+one of them, that of `shellguard.cli.bundle`, together with the time and size of each source, as every `.pyc`
+has it: where one of them is another, the code is not used, and kept anew when the call is answered. What is
+in it is what Python would have loaded, it lies where Python keeps the bytecode of this package, and Python
+itself reads it: who can write there can write the package.
 """
 
 from __future__ import annotations
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     Kept: TypeAlias = tuple[CodeType, str, bool]
-
-FORMAT = 4
 
 
 def main() -> None:
@@ -39,8 +38,8 @@ def hook(arguments: list[str]) -> None:
     gc.disable()  # the process is over before anything could be collected
     status = 1
     try:
+        kept = _use()
         known = set(sys.modules)
-        kept = _use(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
         _without_compiled_rules()
         from shellguard.cli.hook import main as answer
 
@@ -115,46 +114,33 @@ def _folder_of(source: str) -> str:
     return source.replace("\\", "/").rpartition("/")[0]
 
 
-def place(root: str) -> str:
-    """The file that keeps the code of the package below `root`, for this Python."""
-    import os
-    from _blake2 import blake2b
-
-    from shellguard import places
-
-    tag = f"{FORMAT}\0{sys.version}\0{sys.implementation.cache_tag}\0{root}"
-    name = blake2b(tag.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
-    return os.path.join(places.folder("cache"), f"hook-{name}.code")
-
-
-def _use(root: str) -> bool:
-    """Loads all that is kept, where it is what the sources say. Never raises for a file that is none of that.
+def _use() -> bool:
+    """Loads all that is kept, where it is what the sources say. Whatever else is found there is not used.
 
     The modules are made here, each after those that it imports: that costs half of what the import system costs.
     """
     import os
 
     try:
-        from marshal import loads
+        from shellguard.cli.bundle import KEPT
 
-        from shellguard import places
-
-        path = place(root)
-        if not places.is_ours(path) or not places.is_ours(os.path.dirname(path)):
+        if KEPT is None:
             return False
-        with open(path, "rb", buffering=0) as file:
-            stamps, kept = loads(file.readall())
+        stamps, kept = KEPT
+        if stamps[0][0] != __file__:
+            return False  # the package was copied to another place, with its bytecode
         stat = os.stat
         for source, mtime, size in stamps:
             status = stat(source)
             if status.st_mtime_ns != mtime or status.st_size != size:
                 return False
-    except (OSError, ValueError, TypeError, EOFError):
+    except Exception:  # noqa: BLE001 - a file of bytecode that is damaged may raise anything
         return False
-    finder = _Finder(kept)
-    sys.meta_path.insert(0, finder)
+    sys.meta_path.insert(
+        0, _Finder({name: (code, source, is_package) for name, code, source, is_package in kept})
+    )
     modules, make = sys.modules, type(sys)
-    for name, (code, source, is_package) in kept.items():
+    for name, code, source, is_package in kept:
         if name in modules:
             continue
         module = make(name)
@@ -180,12 +166,15 @@ LEFT_OUT = (
 
 
 def keep(known: set[str]) -> None:
-    """Keeps the code of all modules that were loaded since `known`. Raises OSError when it cannot be written."""
+    """Keeps the code of all modules that were loaded since `known`, where Python would keep it too."""
     import os
+    from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader, cache_from_source
     from marshal import dumps
 
-    from shellguard import places
-
+    bundle = os.path.join(os.path.dirname(__file__), "bundle.py")
+    path = cache_from_source(bundle)
+    if sys.dont_write_bytecode or not os.access(os.path.dirname(path), os.W_OK):
+        return
     found: dict[str, Kept] = {}
     for name, module in list(sys.modules.items()):
         spec = getattr(module, "__spec__", None)
@@ -201,11 +190,16 @@ def keep(known: set[str]) -> None:
     for name in found:
         _put(name, found, kept, set())
     stamps = []
-    for _, source, _ in kept.values():
+    for source in (__file__, *(source for _, source, _ in kept.values())):
         status = os.stat(source)
         stamps.append((source, status.st_mtime_ns, status.st_size))
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    places.write_private(place(root), dumps((stamps, kept)))
+    code = compile("KEPT = 'here'", bundle, "exec")
+    whole = (tuple(stamps), tuple((name, *kept[name]) for name in kept))
+    code = code.replace(co_consts=tuple(whole if each == "here" else each for each in code.co_consts))
+    status = os.stat(bundle)
+    head = (0, int(status.st_mtime) & 0xFFFFFFFF, status.st_size & 0xFFFFFFFF)  # see PEP 552
+    data = MAGIC_NUMBER + b"".join(field.to_bytes(4, "little") for field in head) + dumps(code)
+    SourceFileLoader("shellguard.cli.bundle", bundle).set_data(path, data, _mode=0o644)
 
 
 def without_lines(code: CodeType) -> CodeType:

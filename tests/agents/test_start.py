@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import marshal
 import os
 import random
 import shutil
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any
 
@@ -94,8 +96,9 @@ class Installed:
         assert (done.returncode, done.stderr) == (0, b"")
         return done.stdout.decode()
 
-    def code(self) -> list[Path]:
-        return sorted((self.home / "cache").glob("hook-*.code"))
+    def code(self) -> Path:
+        """Where the code is kept: the bytecode of one module, where Python keeps that of all others."""
+        return Path(cache_from_source(str(self.root / "shellguard" / "cli" / "bundle.py")))
 
 
 @pytest.fixture(scope="module")
@@ -106,17 +109,57 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Installed:
 @pytest.fixture
 def installed(package: Installed) -> Installed:
     shutil.rmtree(package.home, ignore_errors=True)
+    package.code().unlink(missing_ok=True)
     return package
 
 
 def test_the_answer_is_the_same_with_the_kept_code_and_without(installed: Installed) -> None:
     first = installed.ask("git status", 1)
     assert '"allow"' in first
-    assert len(installed.code()) == 1
+    assert installed.code().stat().st_mode & 0o777 == 0o644
     assert installed.ask("git status", 2) == first
     assert installed.ask("rm x", 3) == ""
-    assert (installed.home / "cache").stat().st_mode & 0o777 == 0o700
-    assert installed.code()[0].stat().st_mode & 0o777 == 0o600
+
+
+def test_the_kept_code_is_what_runs(installed: Installed) -> None:
+    installed.ask("git status", 1)
+    mark(installed.code())
+    assert "THIS only reads" in installed.ask("git status", 2)
+
+
+def mark(code: Path) -> None:
+    """Makes it plain from an answer that this code was run."""
+    data = code.read_bytes()
+    assert data.count(b"this only reads") == 1
+    code.write_bytes(data.replace(b"this only reads", b"THIS only reads"))
+
+
+def test_code_that_was_copied_with_its_package_is_not_used(installed: Installed, tmp_path: Path) -> None:
+    installed.ask("git status", 1)
+    mark(installed.code())
+    shutil.copytree(installed.root / "shellguard", tmp_path / "shellguard")
+    copied = Installed.__new__(Installed)
+    copied.root, copied.home = tmp_path, tmp_path / "home"
+    for call in (2, 3):
+        assert "this only reads" in copied.ask("git status", call)
+
+
+def test_no_code_is_kept_where_python_shall_keep_none(installed: Installed) -> None:
+    line = installed.command("claude")
+    data = json.dumps(payload("claude", "pre", "git status")).encode()
+    subprocess.run([line[0], "-B", *line[1:]], input=data, check=True, env=installed.environment())
+    assert not installed.code().exists()
+
+
+def test_no_code_lies_where_a_user_or_a_project_can_write(installed: Installed) -> None:
+    """What a hook leaves behind outside of its package holds no bytecode, whatever the name."""
+    for event in ("pre", "post", "failure", "permission"):
+        installed.run(json.dumps(payload("claude", event, "git status", event)).encode(), "claude")
+    left = [path for path in installed.home.rglob("*") if path.is_file()]
+    assert left
+    for path in left:
+        assert path.suffix in (".json", ".jsonl", ".calls"), path
+        assert b"co_" not in path.read_bytes()
 
 
 def test_kept_code_is_not_used_when_a_source_is_another(installed: Installed) -> None:
@@ -131,21 +174,18 @@ def test_kept_code_is_not_used_when_a_source_is_another(installed: Installed) ->
         policy.write_text(before, "utf-8")
 
 
-@pytest.mark.parametrize("damage", ["empty", "half", "garbage", "another shape", "open to others"])
+@pytest.mark.parametrize("damage", ["empty", "head", "half", "garbage", "another shape", "other code"])
 def test_damaged_kept_code_is_made_anew(installed: Installed, damage: str) -> None:
     first = installed.ask("git status", 1)
-    [code] = installed.code()
+    code = installed.code()
     good = code.read_bytes()
-    if damage == "open to others":
-        code.write_bytes(b"evil")
-        code.chmod(0o666)
-    else:
-        code.write_bytes(
-            {"empty": b"", "half": good[:5000], "garbage": b"\xff" * 100}.get(damage, b"i\x01\0\0\0")
-        )
+    other = compile("KEPT = 7" if damage == "another shape" else "1 / 0", "other", "exec")
+    damaged = {"empty": b"", "head": good[:10], "half": good[:5000], "garbage": good[:16] + b"\xff" * 100}
+    code.write_bytes(damaged.get(damage, good[:16] + marshal.dumps(other)))
     assert installed.ask("git status", 2) == first
     assert installed.ask("git status", 3) == first
-    assert code.read_bytes() == good
+    mark(code)
+    assert "THIS" in installed.ask("git status", 4)
 
 
 def test_what_is_left_out_of_kept_code_is_only_for_people() -> None:
