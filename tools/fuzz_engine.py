@@ -20,7 +20,6 @@ import time
 import traceback
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from types import FrameType
 
 from shellguard.analysis.inquiry import Assumptions
@@ -30,8 +29,8 @@ from shellguard.rules.shelf import Shelf
 from shellguard.syntax.parse import parse
 from shellguard.verdict import READ, UNKNOWN
 from tests.analysis.texts import EXAMPLES, TOKENS
+from tests.analysis.verdict_lines import verdict_lines
 
-TABLES = Path(__file__).resolve().parents[1] / "tests" / "analysis" / "tables"
 SECONDS_PER_PIECE, PIECE = 0.05, 10_000
 ANY = Assumptions("any")
 
@@ -55,12 +54,7 @@ class Finding:
 
 def seeds() -> list[str]:
     """What is changed: examples of the rules, and the texts of the tables."""
-    found = [text for _, text in EXAMPLES]
-    for table in sorted(TABLES.glob("*.txt")):
-        for line in table.read_text(encoding="utf-8").split("\n"):
-            if " | " in line and not line.startswith("#"):
-                found.append(line.partition(" | ")[2].replace("⏎", "\n"))
-    return found
+    return [*(text for _, text in EXAMPLES), *(line.text for line in verdict_lines())]
 
 
 def changed(chance: random.Random, texts: list[str]) -> str:

@@ -35,6 +35,7 @@ from shellguard.rules.model import BrokenRule, CommandRule, CredentialPaths, Exa
 from shellguard.rules.shelf import Shelf, rule_files, shipped_folder
 from shellguard.rules.tree import Node, checked_text, tree
 from shellguard.verdict import READ, Policy, Verdict
+from tests.analysis.verdict_lines import verdict_lines
 
 if TYPE_CHECKING:
     from shellguard.analysis.inquiry import Shelf as AnyShelf
@@ -49,7 +50,6 @@ NAMED_KEYS = frozenset({"options", "env", "subcommands", "variables"})
 """Words whose keys are such texts."""
 
 ENVIRONMENT = "_env.yaml"
-TABLES = ROOT / "tests" / "analysis" / "tables"
 FURTHER = 120
 """Changed examples of a file, beside its examples, over which verdicts are compared."""
 
@@ -349,13 +349,7 @@ def _specs(spec: Spec) -> Iterator[Spec]:
 @cache
 def _table_texts() -> tuple[str, ...]:
     """The texts of the verdict tables: they are the examples of `_env.yaml`."""
-    found = []
-    for table in sorted(TABLES.glob("*.txt")):
-        if not table.name.endswith(".any.txt"):
-            for line in table.read_text(encoding="utf-8").split("\n"):
-                if line and not line.startswith("#"):
-                    found.append(line.partition(" | ")[2].replace("⏎", "\n"))
-    return tuple(found)
+    return tuple(line.text for line in verdict_lines() if line.shell == "bash")
 
 
 def _written(node: Node) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from shellguard.rules.check import examples_of
 from shellguard.rules.library import entries
 from shellguard.rules.shelf import Shelf
+from tests.analysis.verdict_lines import verdict_lines
 from tools.corpora import corpora_folder
 from tools.corpus import FOLDER as CORPUS
 from tools.corpus import SOURCES, texts_of
@@ -72,11 +73,7 @@ def of_tests() -> Iterator[Example]:
         texts += [row["command"] for row in rows if row.get("verdict") == "read"]
     for line in _lines(ROOT / "tests/analysis/reads.txt"):
         texts.append(line)
-    for path in sorted((ROOT / "tests/analysis/tables").glob("*.txt")):
-        for line in _lines(path):
-            verdict, bar, text = line.partition(" | ")
-            if bar and verdict.strip() == "read" and not path.name.endswith(".any.txt"):
-                texts.append(text)
+    texts += [each.text for each in verdict_lines() if each.expected == "read" and each.shell == "bash"]
     for text in texts:
         if text not in seen:
             seen.add(text)
