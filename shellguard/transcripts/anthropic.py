@@ -12,11 +12,11 @@ from typing import Any
 from shellguard.transcripts.chat import is_message, messages_of, session_of
 from shellguard.transcripts.files import Source
 from shellguard.transcripts.model import (
-    MAX_PROMPT,
     Call,
     Pairing,
     Problem,
     Result,
+    Run,
     items,
     mapping,
     parts_text,
@@ -73,10 +73,9 @@ def _conversation(messages: list[Any], session: str) -> Iterator[Call]:
 
 class _Conversation:
     def __init__(self, session: str) -> None:
-        self.session = session
+        self.run = Run(NAME, session)
         self.pairing = Pairing()
-        self.turn, self.index, self.reply = 0, 0, 0
-        self.prompt: str | None = None
+        self.reply = 0
 
     def message(self, message: dict[str, Any]) -> Iterator[Call]:
         """One message: calls when it is the model's, else results, or a request, or both."""
@@ -87,8 +86,7 @@ class _Conversation:
             self.reply += 1
         elif words is not None or any(block.get("type") == "text" for block in blocks):
             if message.get("role") == "user":
-                self.turn += 1
-                self.prompt = (words or parts_text(blocks) or "")[:MAX_PROMPT]
+                self.run.asked(words or parts_text(blocks) or "")
         for block in blocks:
             kind = str(block.get("type"))
             if kind in CALLS:
@@ -104,17 +102,7 @@ class _Conversation:
     def call(self, block: dict[str, Any]) -> Iterator[Call]:
         """One block of a call."""
         tool, args = text(block.get("name")), mapping(block.get("input"))
-        call = Call(
-            source=NAME,
-            session=self.session,
-            tool=tool,
-            args=args,
-            index=self.index,
-            turn=max(self.turn, 1),
-            prompt=self.prompt,
-            call_id=text(block.get("id")),
-            group=str(self.reply),
-            command=command_of(tool, args),
+        call = self.run.call(
+            tool, args, command_of(tool, args), call_id=text(block.get("id")), group=str(self.reply)
         )
-        self.index, self.prompt = self.index + 1, None
         yield from self.pairing.add(call)

@@ -11,10 +11,10 @@ from typing import Any
 
 from shellguard.transcripts.files import Source
 from shellguard.transcripts.model import (
-    MAX_PROMPT,
     Call,
     Problem,
     Result,
+    Run,
     items,
     mapping,
     number,
@@ -43,13 +43,13 @@ def read(source: Source) -> Iterator[Call | Problem]:
 
 
 def _trajectory(document: dict[str, Any], session: str, agent: str, depth: int) -> Iterator[Call]:
-    turn, index, prompt = 0, 0, None
+    run = Run(NAME, session, agent)
     for at, step in enumerate(items(document.get("steps"))):
         step = mapping(step)
         if step.get("is_copied_context") is True:
             continue
         if step.get("source") == "user":
-            turn, prompt = turn + 1, (parts_text(step.get("message")) or "")[:MAX_PROMPT]
+            run.asked(parts_text(step.get("message")) or "")
         calls = [call for call in items(step.get("tool_calls")) if isinstance(call, dict)]
         results = [
             result
@@ -59,18 +59,12 @@ def _trajectory(document: dict[str, Any], session: str, agent: str, depth: int) 
         for place, record in enumerate(calls):
             call_id = text(record.get("tool_call_id"))
             tool, args = text(record.get("function_name")), arguments_of(record.get("arguments"))
-            call = Call(
-                source=NAME,
-                session=session,
-                agent=agent,
-                tool=tool,
-                args=args,
-                index=index,
-                turn=max(turn, 1),
-                prompt=prompt,
+            call = run.call(
+                tool,
+                args,
+                command_of(tool, args),
                 call_id=call_id,
                 group=str(number(step.get("step_id")) or at + 1),
-                command=command_of(tool, args),
                 started_at=seconds(step.get("timestamp")),
             )
             found = [result for result in results if call_id and result.get("source_call_id") == call_id]
@@ -80,7 +74,6 @@ def _trajectory(document: dict[str, Any], session: str, agent: str, depth: int) 
                 found = results
             if found:
                 _result(found).give(call)
-            index, prompt = index + 1, None
             yield call
     if depth < 8:
         for number_, child in enumerate(items(document.get("subagent_trajectories"))):

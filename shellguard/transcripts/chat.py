@@ -11,10 +11,10 @@ from typing import Any
 
 from shellguard.transcripts.files import Source
 from shellguard.transcripts.model import (
-    MAX_PROMPT,
     Call,
     Pairing,
     Problem,
+    Run,
     items,
     mapping,
     parts_text,
@@ -97,10 +97,9 @@ class Conversation:
     """One conversation while it is read."""
 
     def __init__(self, session: str, name: str) -> None:
-        self.session, self.name = session, name
+        self.run = Run(name, session)
         self.pairing = Pairing()
-        self.turn, self.index, self.reply = 0, 0, 0
-        self.prompt: str | None = None
+        self.reply = 0
         self.names: dict[str, int] = {}
         self.ids: dict[str, str] = {}
 
@@ -124,8 +123,7 @@ class Conversation:
             self.pairing.result(call_id or given, result_of(message.get("content"), at))
             yield from self.pairing.ready()
         elif role == "user":
-            self.turn += 1
-            self.prompt = (parts_text(message.get("content")) or "")[:MAX_PROMPT]
+            self.run.asked(parts_text(message.get("content")) or "")
 
     def call(self, given: str, function: dict[str, Any], at: float | None) -> Iterator[Call]:
         """One call of a reply."""
@@ -135,18 +133,7 @@ class Conversation:
         self.ids[given] = call_id
         tool = text(function.get("name"))
         args = arguments_of(function.get("arguments", function.get("input")))
-        call = Call(
-            source=self.name,
-            session=self.session,
-            tool=tool,
-            args=args,
-            index=self.index,
-            turn=max(self.turn, 1),
-            prompt=self.prompt,
-            call_id=call_id,
-            group=str(self.reply),
-            command=command_of(tool, args),
-            started_at=at,
+        call = self.run.call(
+            tool, args, command_of(tool, args), call_id=call_id, group=str(self.reply), started_at=at
         )
-        self.index, self.prompt = self.index + 1, None
         yield from self.pairing.add(call)

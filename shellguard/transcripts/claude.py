@@ -14,11 +14,11 @@ from typing import Any
 
 from shellguard.transcripts.files import Source
 from shellguard.transcripts.model import (
-    MAX_PROMPT,
     Call,
     Pairing,
     Problem,
     Result,
+    Run,
     items,
     mapping,
     parts_text,
@@ -74,22 +74,12 @@ def read(source: Source) -> Iterator[Call | Problem]:
     yield from reading.pairing.rest()
 
 
-class _Run:
-    """What is counted of one run: the session itself, or one of its sub-agents."""
-
-    __slots__ = ("index", "prompt", "turn")
-
-    def __init__(self) -> None:
-        self.index, self.turn = 0, 0
-        self.prompt: str | None = None
-
-
 class _Reading:
     def __init__(self, source: Source) -> None:
         self.stem = source.stem
         self.pairing = Pairing()
         self.seen: set[str] = set()
-        self.runs: dict[tuple[str, str], _Run] = {}
+        self.runs: dict[tuple[str, str], Run] = {}
 
     def event(self, record: dict[str, Any]) -> Iterator[Call]:
         message = mapping(record.get("message"))
@@ -105,36 +95,29 @@ class _Reading:
             self.user(record, message)
             yield from self.pairing.ready()
 
-    def run(self, record: dict[str, Any]) -> tuple[tuple[str, str], _Run]:
+    def run(self, record: dict[str, Any]) -> Run:
+        """The run of a line: the session itself, or one of its sub-agents."""
         session = text(record.get("sessionId")) or text(record.get("session_id")) or self.stem
         agent = text(record.get("agentId")) or text(record.get("parent_tool_use_id"))
         if not agent and record.get("isSidechain") is True:
             agent = "sidechain"
-        return (session, agent), self.runs.setdefault((session, agent), _Run())
+        return self.runs.setdefault((session, agent), Run(NAME, session, agent))
 
     def call(self, record: dict[str, Any], message: dict[str, Any], block: dict[str, Any]) -> Iterator[Call]:
         call_id = text(block.get("id"))
         if call_id and call_id in self.seen:
             return
         self.seen.add(call_id)
-        (session, agent), run = self.run(record)
         tool, args = text(block.get("name")), mapping(block.get("input"))
-        call = Call(
-            source=NAME,
-            session=session,
-            agent=agent,
-            tool=tool,
-            args=args,
-            index=run.index,
-            turn=max(run.turn, 1),
-            prompt=run.prompt,
+        call = self.run(record).call(
+            tool,
+            args,
+            command_of(tool, args),
             call_id=call_id,
             group=text(message.get("id")),
-            command=command_of(tool, args),
             cwd=text(record.get("cwd")),
             started_at=seconds(record.get("timestamp")),
         )
-        run.index, run.prompt = run.index + 1, None
         yield from self.pairing.add(call)
 
     def user(self, record: dict[str, Any], message: dict[str, Any]) -> None:
@@ -148,8 +131,7 @@ class _Reading:
             words = parts_text([block for block in blocks if block.get("type") == "text"])
         if words is not None and not record.get("isMeta") and not record.get("isCompactSummary"):
             if not any(block.get("type") == "tool_result" for block in blocks):
-                _, run = self.run(record)
-                run.turn, run.prompt = run.turn + 1, words[:MAX_PROMPT]
+                self.run(record).asked(words)
 
 
 def _result(record: dict[str, Any], block: dict[str, Any]) -> Result:

@@ -13,7 +13,7 @@ from shlex import split
 from typing import Any
 
 from shellguard.transcripts.files import Source
-from shellguard.transcripts.model import MAX_PROMPT, Call, Problem, mapping, number, parts_text, seconds, text
+from shellguard.transcripts.model import Call, Problem, mapping, number, parts_text, seconds, text
 from shellguard.transcripts.responses import Items
 from shellguard.transcripts.shells import command_of
 
@@ -57,7 +57,7 @@ def read(source: Source) -> Iterator[Call | Problem]:
         kind, at = text(record.get("type")), seconds(record.get("timestamp"))
         payload = mapping(record.get("payload"))
         if kind == "session_meta":
-            found.session = text(payload.get("id")) or found.session
+            found.run.session = text(payload.get("id")) or found.run.session
             found.cwd = text(payload.get("cwd"))
         elif kind == "turn_context":
             found.cwd = text(payload.get("cwd")) or found.cwd
@@ -70,7 +70,7 @@ def read(source: Source) -> Iterator[Call | Problem]:
         elif kind in ITEMS:
             yield from found.item(record, at)
         elif not kind and "instructions" in record:
-            found.session = text(record.get("id")) or found.session
+            found.run.session = text(record.get("id")) or found.run.session
     yield from found.pairing.rest()
 
 
@@ -79,7 +79,7 @@ def _event(payload: dict[str, Any], at: float | None, found: Items) -> Iterator[
     if kind in {"task_started", "turn_started"}:
         found.new_turn(None)
     elif kind == "user_message":
-        found.new_turn(text(payload.get("message"))[:MAX_PROMPT])
+        found.new_turn(text(payload.get("message")))
     elif kind == "exec_command_end":
         output = payload.get("aggregated_output")
         if not isinstance(output, str):
@@ -110,7 +110,7 @@ def _duration(value: object) -> float | None:
 def _exec_event(record: dict[str, Any], at: float | None, found: Items) -> Iterator[Call]:
     kind, item = text(record["type"]), mapping(record.get("item"))
     if kind == "thread.started":
-        found.session = text(record.get("thread_id")) or found.session
+        found.run.session = text(record.get("thread_id")) or found.run.session
     elif kind == "turn.started":
         found.new_turn(None)
     elif item:

@@ -10,16 +10,17 @@ hand.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from shellguard.transcripts.files import Source
 from shellguard.transcripts.model import (
-    MAX_PROMPT,
     Call,
     Pairing,
     Problem,
     Result,
+    Run,
     items,
     mapping,
     parts_text,
@@ -106,32 +107,27 @@ def read_document(source: Source) -> Iterator[Call | Problem]:
 
 
 def _calls(messages: list[dict[str, Any]], session: str) -> Iterator[Call]:
-    turn, indexes, prompt = 0, {"": 0}, None
+    # A sub-agent has the turns of the session and numbers of its own.
+    run, made = Run(NAME, session), Counter[str]()
     for message in messages:
         if message.get("type") == "user":
-            turn, prompt = turn + 1, (parts_text(message.get("content")) or "")[:MAX_PROMPT]
+            run.asked(parts_text(message.get("content")) or "")
         for record in items(message.get("toolCalls")):
             if not isinstance(record, dict):
                 continue
-            agent = text(record.get("agentId"))
+            run.agent = text(record.get("agentId"))
+            run.index = made[run.agent]
+            made[run.agent] += 1
             tool, args = text(record.get("name")), mapping(record.get("args"))
-            index = indexes.get(agent, 0)
-            call = Call(
-                source=NAME,
-                session=session,
-                agent=agent,
-                tool=tool,
-                args=args,
-                index=index,
-                turn=max(turn, 1),
-                prompt=prompt,
+            call = run.call(
+                tool,
+                args,
+                command_of(tool, args),
                 call_id=text(record.get("id")),
                 group=text(message.get("id")),
-                command=command_of(tool, args),
                 cwd=text(args.get("dir_path")) or text(args.get("directory")),
                 started_at=seconds(record.get("timestamp")) or seconds(message.get("timestamp")),
             )
-            indexes[agent], prompt = index + 1, None
             if record.get("result") is not None or text(record.get("status")) in {
                 "success",
                 "error",
@@ -164,35 +160,24 @@ def _result(value: object, status: str) -> Result:
 
 
 def _checkpoint(turns: list[Any], session: str) -> Iterator[Call]:
-    pairing, turn, index, prompt = Pairing(), 0, 0, None
+    pairing, run = Pairing(), Run(NAME, session)
     for at, entry in enumerate(turns):
         parts = [part for part in items(mapping(entry).get("parts")) if isinstance(part, dict)]
         words = [text(part["text"]) for part in parts if "text" in part]
         if mapping(entry).get("role") == "user" and words:
-            turn, prompt = turn + 1, "\n".join(words)[:MAX_PROMPT]
+            run.asked("\n".join(words))
         for part in parts:
             called, answered = mapping(part.get("functionCall")), mapping(part.get("functionResponse"))
             if called:
                 tool, args = text(called.get("name")), mapping(called.get("args"))
+                call_id = text(called.get("id")) or f"{tool}#{run.index}"
                 yield from pairing.add(
-                    Call(
-                        source=NAME,
-                        session=session,
-                        tool=tool,
-                        args=args,
-                        index=index,
-                        turn=max(turn, 1),
-                        prompt=prompt,
-                        call_id=text(called.get("id")) or f"{tool}#{index}",
-                        group=str(at),
-                        command=command_of(tool, args),
-                    )
+                    run.call(tool, args, command_of(tool, args), call_id=call_id, group=str(at))
                 )
-                index, prompt = index + 1, None
             elif answered:
                 # Without an id the oldest open call of that name is meant.
-                call_id = text(answered.get("id")) or pairing.oldest(text(answered.get("name")))
-                if call_id is not None:
-                    pairing.result(call_id, _result([part], ""))
+                meant = text(answered.get("id")) or pairing.oldest(text(answered.get("name")))
+                if meant is not None:
+                    pairing.result(meant, _result([part], ""))
                 yield from pairing.ready()
     yield from pairing.rest()

@@ -14,11 +14,11 @@ from typing import Any
 
 from shellguard.transcripts.files import MAX_DOCUMENT, MAX_RATIO, Source, UnreadableError, zstd_stream
 from shellguard.transcripts.model import (
-    MAX_PROMPT,
     Call,
     Pairing,
     Problem,
     Result,
+    Run,
     items,
     mapping,
     parts_text,
@@ -113,12 +113,11 @@ def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
 
 
 def _sample(sample: dict[str, Any], stem: str) -> Iterator[Call]:
-    session = f"{stem}/{sample.get('id', '')}/{sample.get('epoch', 1)}"
-    pairing, turn, index, prompt = Pairing(), 0, 0, None
+    pairing, run = Pairing(), Run(NAME, f"{stem}/{sample.get('id', '')}/{sample.get('epoch', 1)}")
     for at, message in enumerate(items(sample.get("messages"))):
         message = mapping(message)
         if message.get("role") == "user":
-            turn, prompt = turn + 1, (parts_text(message.get("content")) or "")[:MAX_PROMPT]
+            run.asked(parts_text(message.get("content")) or "")
         elif message.get("role") == "tool":
             error = mapping(message.get("error"))
             shown = parts_text(message.get("content")) or text(error.get("message"))
@@ -134,20 +133,8 @@ def _sample(sample: dict[str, Any], stem: str) -> Iterator[Call]:
         for record in items(message.get("tool_calls")) if message.get("role") == "assistant" else []:
             record = mapping(record)
             tool, args = text(record.get("function")), arguments_of(record.get("arguments"))
-            call = Call(
-                source=NAME,
-                session=session,
-                tool=tool,
-                args=args,
-                index=index,
-                turn=max(turn, 1),
-                prompt=prompt,
-                call_id=text(record.get("id")),
-                group=str(at),
-                command=command_of("bash", args)
-                if tool in {"bash", "bash_session"}
-                else command_of(tool, args),
+            command = command_of("bash" if tool == "bash_session" else tool, args)
+            yield from pairing.add(
+                run.call(tool, args, command, call_id=text(record.get("id")), group=str(at))
             )
-            index, prompt = index + 1, None
-            yield from pairing.add(call)
     yield from pairing.rest()

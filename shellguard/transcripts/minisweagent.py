@@ -18,6 +18,7 @@ from shellguard.transcripts.model import (
     Pairing,
     Problem,
     Result,
+    Run,
     items,
     mapping,
     number,
@@ -57,13 +58,12 @@ def read(source: Source) -> Iterator[Call | Problem]:
     )
     messages = [message for message in items(document.get("messages")) if isinstance(message, dict)]
     if any("actions" in mapping(message.get("extra")) for message in messages):
-        yield from _with_actions(messages, session)
+        yield from _with_actions(messages, Run(NAME, session))
     else:
-        yield from _with_fences(messages, session)
+        yield from _with_fences(messages, Run(NAME, session))
 
 
-def _with_fences(messages: list[dict[str, Any]], session: str) -> Iterator[Call]:
-    index = 0
+def _with_fences(messages: list[dict[str, Any]], run: Run) -> Iterator[Call]:
     for at, message in enumerate(messages):
         if message.get("role") != "assistant":
             continue
@@ -73,27 +73,22 @@ def _with_fences(messages: list[dict[str, Any]], session: str) -> Iterator[Call]
         command = actions[0].strip()
         if not command:
             continue
-        call = _call(command, "", message, session, index, at)
+        call = _call(run, command, "", message, at)
         following = messages[at + 1] if at + 1 < len(messages) else {}
         if text(following.get("role")) in {"user", "tool"}:
             _result(parts_text(following.get("content")) or "").give(call)
         yield call
-        index += 1
 
 
-def _call(command: str, call_id: str, message: dict[str, Any], session: str, index: int, at: int) -> Call:
+def _call(run: Run, command: str, call_id: str, message: dict[str, Any], at: int) -> Call:
     extra = mapping(message.get("extra"))
     created = mapping(extra.get("response")).get("created", extra.get("timestamp", message.get("timestamp")))
-    return Call(
-        source=NAME,
-        session=session,
-        tool="bash",
-        args={"command": command},
-        index=index,
-        turn=1,
+    return run.call(
+        "bash",
+        {"command": command},
+        command,
         call_id=call_id,
         group=str(at),
-        command=command,
         started_at=seconds(created),
     )
 
@@ -113,16 +108,15 @@ def _result(shown: str) -> Result:
     return Result(shown, exit_code=exit_code, failed=True if late else failed, truncated=late)
 
 
-def _with_actions(messages: list[dict[str, Any]], session: str) -> Iterator[Call]:
-    pairing, index, count = Pairing(), 0, 0
+def _with_actions(messages: list[dict[str, Any]], run: Run) -> Iterator[Call]:
+    pairing, count = Pairing(), 0
     for at, message in enumerate(messages):
         extra = mapping(message.get("extra"))
         for action in items(extra.get("actions")):
             command = text(mapping(action).get("command")) if isinstance(action, dict) else text(action)
             if command:
                 given = text(mapping(action).get("tool_call_id")) if isinstance(action, dict) else ""
-                yield from pairing.add(_call(command, given or f"#{index}", message, session, index, at))
-                index += 1
+                yield from pairing.add(_call(run, command, given or f"#{run.index}", message, at))
         if "returncode" in extra or "raw_output" in extra:
             given = text(message.get("tool_call_id")) or text(message.get("call_id")) or f"#{count}"
             count += 1

@@ -98,6 +98,52 @@ class Result:
 
 
 @dataclass(slots=True)
+class Run:
+    """A run while it is read: its names, how many calls it has, and what the user asked for last."""
+
+    source: str
+    session: str
+    agent: str = ""
+    index: int = 0
+    turn: int = 0
+    prompt: str | None = None
+
+    def asked(self, words: str | None) -> None:
+        """A request of the user: with it a turn begins."""
+        self.turn, self.prompt = self.turn + 1, None if words is None else words[:MAX_PROMPT]
+
+    def call(
+        self,
+        tool: str,
+        args: dict[str, Any],
+        command: str | None,
+        *,
+        call_id: str = "",
+        group: str = "",
+        cwd: str = "",
+        started_at: float | None = None,
+    ) -> Call:
+        """The next call of the run. The first of a turn has the prompt; calls before any request are of turn 1."""
+        call = Call(
+            source=self.source,
+            session=self.session,
+            tool=tool,
+            args=args,
+            index=self.index,
+            agent=self.agent,
+            turn=max(self.turn, 1),
+            prompt=self.prompt,
+            call_id=call_id,
+            group=group,
+            command=command,
+            cwd=cwd,
+            started_at=started_at,
+        )
+        self.index, self.prompt = self.index + 1, None
+        return call
+
+
+@dataclass(slots=True)
 class _Open:
     call: Call
     done: bool = False

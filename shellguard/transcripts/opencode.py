@@ -20,6 +20,7 @@ from shellguard.transcripts.model import (
     Call,
     Problem,
     Result,
+    Run,
     items,
     mapping,
     number,
@@ -148,21 +149,19 @@ def _folder(source: Source) -> Iterator[Call | Problem]:
 
 class _Reading:
     def __init__(self, session: str) -> None:
-        self.session = session
-        self.turn, self.index = 0, 0
-        self.prompt: str | None = None
+        self.run = Run(NAME, session)
         self.role, self.group, self.step = "", "", 0
 
     def message(self, message_id: str, about: dict[str, Any]) -> None:
         """A message begins."""
         self.role, self.group, self.step = text(about.get("role")), message_id, 0
         if self.role == "user":
-            self.turn, self.prompt = self.turn + 1, None
+            self.run.asked(None)
 
     def part(self, part: dict[str, Any], part_id: str) -> Iterator[Call]:
         """What one part brings."""
         if part.get("type") == "text" and self.role == "user":
-            self.prompt = (self.prompt or text(part.get("text")))[:MAX_PROMPT]
+            self.run.prompt = (self.run.prompt or text(part.get("text")))[:MAX_PROMPT]
         elif part.get("type") == "step-start":
             self.step += 1
         if not is_part(part):
@@ -170,21 +169,15 @@ class _Reading:
         state = mapping(part.get("state"))
         tool, args = text(part.get("tool")), mapping(state.get("input"))
         times = mapping(state.get("time"))
-        call = Call(
-            source=NAME,
-            session=self.session,
-            tool=tool,
-            args=args,
-            index=self.index,
-            turn=max(self.turn, 1),
-            prompt=self.prompt,
+        call = self.run.call(
+            tool,
+            args,
+            command_of(tool, args),
             call_id=text(part.get("callID")) or part_id,
             group=f"{self.group}.{self.step}",
-            command=command_of(tool, args),
             cwd=text(args.get("workdir")),
             started_at=seconds(times.get("start")),
         )
-        self.index, self.prompt = self.index + 1, None
         _result(state, times).give(call)
         yield call
 

@@ -14,11 +14,11 @@ from typing import Any
 from shellguard.transcripts import files
 from shellguard.transcripts.files import Source, UnreadableError
 from shellguard.transcripts.model import (
-    MAX_PROMPT,
     Call,
     Pairing,
     Problem,
     Result,
+    Run,
     items,
     mapping,
     number,
@@ -140,10 +140,8 @@ def _flat(history: list[Any]) -> Iterator[dict[str, Any]]:
 
 class _Reading:
     def __init__(self, session: str) -> None:
-        self.session = session
+        self.run = Run(NAME, session)
         self.pairing = Pairing()
-        self.turn, self.index = 0, 0
-        self.prompt: str | None = None
         self.last: str | None = None
         self.by_tool_call: dict[str, str] = {}
         self.seen: set[str] = set()
@@ -165,17 +163,13 @@ class _Reading:
             self.observation(event)
             yield from self.pairing.ready()
 
-    def request(self, words: str) -> None:
-        """The user said something."""
-        self.turn, self.prompt = self.turn + 1, words[:MAX_PROMPT]
-
     # --- version 0
 
     def action(self, event: dict[str, Any]) -> Iterator[Call]:
         name, args, source = text(event["action"]), mapping(event.get("args")), text(event.get("source"))
         if name in NO_CALLS:
             if name == "message" and source == "user":
-                self.request(text(args.get("content")))
+                self.run.asked(text(args.get("content")))
             return
         if source in {"user", "environment"}:
             return
@@ -198,13 +192,13 @@ class _Reading:
         self.last = call_id
         reply = mapping(tool_call.get("model_response"))
         yield from self.pairing.add(
-            self.call(
+            self.run.call(
                 tool,
                 given,
-                call_id,
-                text(reply.get("id")) or call_id,
                 command_of("run", given) if name == "run" else None,
-                seconds(event.get("timestamp")),
+                call_id=call_id,
+                group=text(reply.get("id")) or call_id,
+                started_at=seconds(event.get("timestamp")),
             )
         )
 
@@ -240,25 +234,6 @@ class _Reading:
             ),
         )
 
-    def call(
-        self, tool: str, args: dict[str, Any], call_id: str, group: str, command: str | None, at: float | None
-    ) -> Call:
-        call = Call(
-            source=NAME,
-            session=self.session,
-            tool=tool,
-            args=args,
-            index=self.index,
-            turn=max(self.turn, 1),
-            prompt=self.prompt,
-            call_id=call_id,
-            group=group,
-            command=command,
-            started_at=at,
-        )
-        self.index, self.prompt = self.index + 1, None
-        return call
-
     # --- version 1
 
     def event_of_sdk(self, kind: str, event: dict[str, Any]) -> Iterator[Call]:
@@ -272,13 +247,13 @@ class _Reading:
             given = {key: value for key, value in action.items() if key != "kind"}
             self.by_tool_call[text(event.get("id"))] = call_id
             yield from self.pairing.add(
-                self.call(
+                self.run.call(
                     tool,
                     given,
-                    call_id,
-                    text(event.get("llm_response_id")) or call_id,
                     command_of(tool, given),
-                    seconds(event.get("timestamp")),
+                    call_id=call_id,
+                    group=text(event.get("llm_response_id")) or call_id,
+                    started_at=seconds(event.get("timestamp")),
                 )
             )
         elif kind in {"ObservationEvent", "UserRejectObservation", "AgentErrorEvent"}:
@@ -297,7 +272,7 @@ class _Reading:
             )
             yield from self.pairing.ready()
         elif kind == "MessageEvent" and event.get("source") == "user":
-            self.request(parts_text(mapping(event.get("llm_message")).get("content")) or "")
+            self.run.asked(parts_text(mapping(event.get("llm_message")).get("content")) or "")
 
 
 def _arguments(tool_call: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from shellguard.transcripts.model import (
     Pairing,
     Problem,
     Result,
+    Run,
     items,
     mapping,
     number,
@@ -57,20 +58,19 @@ class Items:
     """Calls and results as they come: what Codex and stored answers have in common."""
 
     def __init__(self, name: str, session: str) -> None:
-        self.name, self.session, self.cwd = name, session, ""
+        self.run = Run(name, session)
+        self.cwd = ""
         self.pairing = Pairing()
         self.seen: dict[str, bool] = {}
-        self.turn, self.index = 0, 0
-        self.prompt: str | None = None
         self.group = 0
         self._called = False
 
     def new_turn(self, prompt: str | None) -> None:
         """A request of the user, or its second half: without a call in between it is the same turn."""
-        if self._called or self.turn == 0:
-            self.turn += 1
-            self.prompt, self._called = None, False
-        self.prompt = prompt or self.prompt
+        if self._called or self.run.turn == 0:
+            self.run.asked(None)
+            self._called = False
+        self.run.prompt = (prompt or "")[:MAX_PROMPT] or self.run.prompt
 
     def item(self, item: dict[str, Any], at: float | None) -> Iterator[Call]:
         """One item: a call, a result, or a message."""
@@ -89,7 +89,7 @@ class Items:
             words = parts_text(item.get("content")) or ""
             # Codex puts what it tells the model of the machine into messages of the user.
             if not words.lstrip().startswith(("<environment_context>", "<user_instructions>", "# AGENTS.md")):
-                self.new_turn(words[:MAX_PROMPT])
+                self.new_turn(words)
 
     def call(
         self, call_id: str, tool: str, args: dict[str, Any], at: float | None, command: str | None = None
@@ -100,22 +100,17 @@ class Items:
         if call_id:
             self.seen[call_id] = False
         yield from self.pairing.add(
-            Call(
-                source=self.name,
-                session=self.session,
-                tool=tool,
-                args=args,
-                index=self.index,
-                turn=max(self.turn, 1),
-                prompt=self.prompt,
+            self.run.call(
+                tool,
+                args,
+                command_of(tool, args) if command is None else command,
                 call_id=call_id,
                 group=f"{self.group}",
-                command=command_of(tool, args) if command is None else command,
                 cwd=text(args.get("workdir")) or self.cwd,
                 started_at=at,
             )
         )
-        self.index, self.prompt, self._called = self.index + 1, None, True
+        self._called = True
 
     def finish(
         self,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from shellguard.transcripts.files import Source
-from shellguard.transcripts.model import Call, Problem, Result, items, mapping, seconds, text
+from shellguard.transcripts.model import Call, Problem, Result, Run, items, mapping, seconds, text
 
 NAME = "swe-agent"
 LACKS = ("the exit code", "time stamps", "call ids")
@@ -47,8 +47,7 @@ def is_document(document: object) -> bool:
 def read(source: Source) -> Iterator[Call | Problem]:
     """The calls of a document in their order."""
     document = mapping(source.document())
-    session = text(document.get("instance_id")) or source.stem
-    index = 0
+    run = Run(NAME, text(document.get("instance_id")) or source.stem)
     for step in items(document.get("trajectory")):
         if not isinstance(step, dict):
             yield source.problem("a step that is no JSON object")
@@ -56,8 +55,7 @@ def read(source: Source) -> Iterator[Call | Problem]:
         action = step.get("action")
         if not isinstance(action, str) or not action.strip(" \t\r\n"):
             continue
-        yield _call(action, step, session, index)
-        index += 1
+        yield _call(run, action, step)
 
 
 def _arguments(words: list[str], action: str) -> dict[str, Any]:
@@ -67,18 +65,14 @@ def _arguments(words: list[str], action: str) -> dict[str, Any]:
     return {"command": words[1].split(None, 1)[0], "text": action}
 
 
-def _call(action: str, step: dict[str, Any], session: str, index: int) -> Call:
+def _call(run: Run, action: str, step: dict[str, Any]) -> Call:
     words = action.split(None, 1)
     own = words[0] in OWN_TOOLS
-    call = Call(
-        source=NAME,
-        session=session,
-        tool=words[0] if own else "bash",
-        args=_arguments(words, action) if own else {"command": action},
-        index=index,
-        turn=1,
-        group=str(index),
-        command=None if own else action,
+    call = run.call(
+        words[0] if own else "bash",
+        _arguments(words, action) if own else {"command": action},
+        None if own else action,
+        group=str(run.index),
     )
     observation = step.get("observation")
     Result(

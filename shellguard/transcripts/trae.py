@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from shellguard.transcripts.files import Source
-from shellguard.transcripts.model import Call, Problem, Result, items, mapping, number, seconds, text
+from shellguard.transcripts.model import Call, Problem, Result, Run, items, mapping, number, seconds, text
 from shellguard.transcripts.responses import arguments_of
 from shellguard.transcripts.shells import command_of
 
@@ -24,7 +24,7 @@ def is_document(document: object) -> bool:
 def read(source: Source) -> Iterator[Call | Problem]:
     """The calls of a document in their order."""
     document = mapping(source.document())
-    index = 0
+    run = Run(NAME, source.stem)
     for at, step in enumerate(items(document.get("agent_steps"))):
         step = mapping(step)
         results = [result for result in items(step.get("tool_results")) if isinstance(result, dict)]
@@ -34,35 +34,22 @@ def read(source: Source) -> Iterator[Call | Problem]:
             found = next((result for result in results if call_id and result.get("call_id") == call_id), None)
             if found is None and len(results) == len(calls):
                 found = results[place]
-            yield _call(record, found, step, source.stem, index, at, call_id)
-            index += 1
+            tool, args = text(record.get("name")), arguments_of(record.get("arguments"))
+            call = run.call(
+                tool,
+                args,
+                command_of(tool, args),
+                call_id=call_id,
+                group=str(number(step.get("step_number")) or at + 1),
+                started_at=seconds(step.get("timestamp")),
+            )
+            if found is not None:
+                _result(found).give(call)
+            yield call
 
 
-def _call(
-    record: dict[str, Any],
-    found: dict[str, Any] | None,
-    step: dict[str, Any],
-    session: str,
-    index: int,
-    at: int,
-    call_id: str,
-) -> Call:
-    tool, args = text(record.get("name")), arguments_of(record.get("arguments"))
-    call = Call(
-        source=NAME,
-        session=session,
-        tool=tool,
-        args=args,
-        index=index,
-        turn=1,
-        call_id=call_id,
-        group=str(number(step.get("step_number")) or at + 1),
-        command=command_of(tool, args),
-        started_at=seconds(step.get("timestamp")),
-    )
-    if found is not None:
-        success = found.get("success")
-        output, error = text(found.get("result")), text(found.get("error"))
-        failed = not success if isinstance(success, bool) else None
-        Result("\n".join(filter(None, (output, error))), failed=failed).give(call)
-    return call
+def _result(found: dict[str, Any]) -> Result:
+    success = found.get("success")
+    output, error = text(found.get("result")), text(found.get("error"))
+    failed = not success if isinstance(success, bool) else None
+    return Result("\n".join(filter(None, (output, error))), failed=failed)
