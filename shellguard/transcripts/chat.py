@@ -68,7 +68,7 @@ def session_of(document: object, fallback: str) -> str:
 def read_document(source: Source) -> Iterator[Call | Problem]:
     """The calls of a document in their order."""
     document = source.document()
-    yield from conversation(messages_of(document), session_of(document, source.stem), NAME)
+    yield from _conversation(messages_of(document), session_of(document, source.stem))
 
 
 def read(source: Source) -> Iterator[Call | Problem]:
@@ -80,13 +80,13 @@ def read(source: Source) -> Iterator[Call | Problem]:
         elif is_message(record):
             yield from talk.message(record)
         elif is_document(record):
-            yield from conversation(messages_of(record), session_of(record, f"{source.stem}:{number}"), NAME)
+            yield from _conversation(messages_of(record), session_of(record, f"{source.stem}:{number}"))
     yield from talk.pairing.rest()
 
 
-def conversation(messages: list[Any], session: str, name: str) -> Iterator[Call]:
+def _conversation(messages: list[Any], session: str) -> Iterator[Call]:
     """The calls of a list of messages."""
-    talk = Conversation(session, name)
+    talk = Conversation(session, NAME)
     for message in messages:
         if isinstance(message, dict):
             yield from talk.message(message)
