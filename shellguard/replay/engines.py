@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import time
@@ -17,7 +16,7 @@ from typing import Any
 
 from shellguard.replay.options import Options
 from shellguard.replay.units import Unit, Worker
-from shellguard.replay.workplace import finish, private
+from shellguard.replay.workplace import keep_summary, rows_path, whole
 
 Tick = Callable[[int, int], None]
 """Told how many calls, and how many units, are done since it was told last."""
@@ -83,16 +82,12 @@ def _replay(unit: Unit, folder: str) -> int:
 
 def replay_into(worker: Worker, unit: Unit, folder: Path, tick: Callable[[int], None] | None) -> int:
     """Replays a unit and tells how many calls it has. Rows and summary get their names when they are whole."""
-    part = folder / f"unit-{unit.number}.{os.getpid()}.part"
     if worker.options.rows:
-        with private(part) as out:
+        with whole(rows_path(folder, unit.number)) as out:
             summary = worker.replay(unit, out, tick)
-        finish(folder / f"unit-{unit.number}.rows", part)
     else:
         summary = worker.replay(unit, None, tick)
-    with private(part) as out:
-        out.write(json.dumps(summary.as_state()).encode("ascii"))
-    finish(folder / f"unit-{unit.number}.json", part)
+    keep_summary(folder, unit.number, summary.as_state())
     return summary.calls
 
 
@@ -125,7 +120,10 @@ def dask(
             completed.add(client.submit(_remote, unit, options, stamp, pure=False, retries=2))
         for future, (number, rows, summary) in completed:
             future.release()
-            _write(folder, number, rows, summary)
+            if rows is not None:
+                with whole(rows_path(folder, number)) as out:
+                    out.write(rows)
+            keep_summary(folder, number, summary)
             tick(summary["calls"], 1)
             following = next(waiting, None)
             if following is not None:
@@ -134,17 +132,6 @@ def dask(
         client.close()
         if cluster is not None:
             cluster.close()
-
-
-def _write(folder: Path, number: int, rows: bytes | None, summary: dict[str, Any]) -> None:
-    part = folder / f"unit-{number}.{os.getpid()}.part"
-    if rows is not None:
-        with private(part) as out:
-            out.write(rows)
-        finish(folder / f"unit-{number}.rows", part)
-    with private(part) as out:
-        out.write(json.dumps(summary).encode("ascii"))
-    finish(folder / f"unit-{number}.json", part)
 
 
 _workers: dict[str, Worker] = {}

@@ -8,7 +8,6 @@ needs is JSON in which no `<` stands, and the policy of the file names its scrip
 from __future__ import annotations
 
 import json
-import os
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
@@ -24,7 +23,7 @@ from shellguard.replay.baseline import Comparison
 from shellguard.replay.cleaning import clean
 from shellguard.replay.run import Replay
 from shellguard.replay.summary import KINDS, Summary, most_common, ranked
-from shellguard.replay.workplace import finish, private
+from shellguard.replay.workplace import whole
 
 MOST_SESSIONS = 60
 MOST_CELLS = 1_200
@@ -78,15 +77,9 @@ def _said(cell: dict[str, Any]) -> str:
 
 def write(path: str, done: Replay, comparison: Comparison | None) -> None:
     """Writes the report of a replay. Raises OSError."""
-    target = Path(path)
-    part = target.with_name(f"{target.name}.{os.getpid()}.part")
     text = rendered(done.summary, done.stamp, done.rows(), comparison)
-    try:
-        with private(part) as out:
-            out.write(text.encode("utf-8", "backslashreplace"))
-        finish(target, part)
-    finally:
-        part.unlink(missing_ok=True)
+    with whole(Path(path)) as out:
+        out.write(text.encode("utf-8", "backslashreplace"))
 
 
 def rendered(

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from shellguard.replay.options import SCHEMA
 from shellguard.replay.outcomes import FIELDS
-from shellguard.replay.workplace import finish, private
+from shellguard.replay.workplace import whole
 from shellguard.transcripts.files import UnreadableError, opened
 
 HEADER = "shellguard"
@@ -26,22 +25,16 @@ class ResultsError(Exception):
 
 def write(path: str, stamp: dict[str, Any], lines: Iterable[bytes]) -> None:
     """Writes results; readers see the old file or the new one, never a part. Raises OSError and ResultsError."""
-    target = Path(path)
-    part = target.with_name(f"{target.name}.{os.getpid()}.part")
-    try:
+    with whole(Path(path)) as out:
         if path.endswith(".parquet"):
-            _write_parquet(part, stamp, lines)
+            _write_parquet(out, stamp, lines)
         else:
-            with private(part) as out:
-                out.write(json.dumps({HEADER: stamp}).encode("ascii") + b"\n")
-                for line in lines:
-                    out.write(line)
-        finish(target, part)
-    finally:
-        part.unlink(missing_ok=True)
+            out.write(json.dumps({HEADER: stamp}).encode("ascii") + b"\n")
+            for line in lines:
+                out.write(line)
 
 
-def _write_parquet(part: Path, stamp: dict[str, Any], lines: Iterable[bytes]) -> None:
+def _write_parquet(out: BinaryIO, stamp: dict[str, Any], lines: Iterable[bytes]) -> None:
     try:
         import pyarrow
         import pyarrow.parquet
@@ -55,7 +48,7 @@ def _write_parquet(part: Path, stamp: dict[str, Any], lines: Iterable[bytes]) ->
         "effects": pyarrow.list_(pyarrow.string()),
     }
     schema = pyarrow.schema([(name, kinds[name]) for name in FIELDS], metadata={HEADER: json.dumps(stamp)})
-    with private(part) as out, pyarrow.parquet.ParquetWriter(out, schema, compression="zstd") as writer:
+    with pyarrow.parquet.ParquetWriter(out, schema, compression="zstd") as writer:
         batch: list[dict[str, Any]] = []
         for line in lines:
             batch.append(_plain(json.loads(line)))

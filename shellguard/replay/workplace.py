@@ -14,7 +14,8 @@ import os
 import re
 import shutil
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -42,22 +43,19 @@ class Workplace:
         self.folder.mkdir(mode=0o700, exist_ok=True)
         self._lock = _locked(self.folder / "lock")
 
-    def summary_path(self, unit: int) -> Path:
-        return self.folder / f"unit-{unit}.json"
-
     def rows_path(self, unit: int) -> Path:
-        return self.folder / f"unit-{unit}.rows"
+        return rows_path(self.folder, unit)
 
     def split_path(self, number: int) -> Path:
         return self.folder / f"split-{number}"
 
     def is_done(self, unit: int) -> bool:
         """Whether a unit has its results: the summary is written after the rows."""
-        return self.summary_path(unit).exists()
+        return _summary_path(self.folder, unit).exists()
 
     def summary(self, unit: int) -> Summary:
         """The summary of a unit that is done."""
-        state: dict[str, Any] = json.loads(self.summary_path(unit).read_text(encoding="ascii"))
+        state: dict[str, Any] = json.loads(_summary_path(self.folder, unit).read_text(encoding="ascii"))
         return Summary.from_state(state)
 
     def close(self, *, done: bool) -> None:
@@ -68,9 +66,34 @@ class Workplace:
             self._lock.close()
 
 
-def finish(path: Path, part: Path) -> None:
-    """Gives a file that is whole its name."""
-    os.replace(part, path)
+def rows_path(folder: Path, unit: int) -> Path:
+    """Where the rows of a unit lie in the folder of a run."""
+    return folder / f"unit-{unit}.rows"
+
+
+def _summary_path(folder: Path, unit: int) -> Path:
+    return folder / f"unit-{unit}.json"
+
+
+def keep_summary(folder: Path, unit: int, state: dict[str, Any]) -> None:
+    """Writes the summary of a unit, whose rows are written: with it the unit is done."""
+    with whole(_summary_path(folder, unit)) as out:
+        out.write(json.dumps(state).encode("ascii"))
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[BinaryIO]:
+    """A file for this user alone that has its name only when it is whole; readers see the old one or the new one.
+
+    What goes wrong leaves nothing behind.
+    """
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        with private(part) as out:
+            yield out
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def private(path: Path, buffering: int = 1 << 18) -> BinaryIO:
