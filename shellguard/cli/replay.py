@@ -292,12 +292,12 @@ def _print(done: Replay, comparison: Comparison | None, lost: list[str], as_json
 
 
 def _lines(summary: Summary) -> list[str]:
-    from shellguard.replay.summary import KINDS, most_common, ranked
+    from shellguard.replay.summary import KINDS, duration, most_common, ranked
 
     share: Callable[[int], str] = lambda count: f"{count / max(1, summary.shell_commands):.1%}"  # noqa: E731
     verdicts = (f"{summary.verdicts[kind]:,} {kind} ({share(summary.verdicts[kind])})" for kind in KINDS)
     stops = f"the guard warns {summary.warnings:,} times and stops {summary.blocks:,} times"
-    saved = f"{summary.saved_calls:,} executions and {_time(summary.saved_seconds)}"
+    saved = f"{summary.saved_calls:,} executions and {duration(summary.saved_seconds)}"
     lines = [
         f"{summary.calls:,} calls in {summary.sessions:,} sessions, {summary.shell_commands:,} of them shell commands",
         f"verdicts: {', '.join(verdicts)}",
@@ -317,7 +317,7 @@ def _lines(summary: Summary) -> list[str]:
             stop = "not stopped" if loop["stopped_at"] is None else f"stopped at {loop['stopped_at']}"
             lines.append(
                 f"  {loop['count']:5} x {loop['class']:7} {stop}, saves {loop['saved_calls']} calls and "
-                f"{_time(loop['saved_seconds'])}: {what[:100]}  ({visible(loop['session'])[:60]})"
+                f"{duration(loop['saved_seconds'])}: {what[:100]}  ({visible(loop['session'])[:60]})"
             )
     heads = most_common(summary.heads)
     if heads:
@@ -345,9 +345,3 @@ def _moves(comparison: Comparison) -> list[str]:
         if len(moves) > SHOWN:
             lines.append(f"    ... {len(moves) - SHOWN} more")
     return lines
-
-
-def _time(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5_400 else f"{seconds / 3_600:.1f} h"

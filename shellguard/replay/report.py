@@ -22,7 +22,7 @@ from shellguard.explain import visible
 from shellguard.replay.baseline import Comparison
 from shellguard.replay.cleaning import clean
 from shellguard.replay.run import Replay
-from shellguard.replay.summary import KINDS, Summary, most_common, ranked
+from shellguard.replay.summary import KINDS, Summary, duration, most_common, ranked
 from shellguard.replay.workplace import whole
 
 MOST_SESSIONS = 60
@@ -156,13 +156,6 @@ def _json(value: object) -> str:
 def _shown(value: object) -> str:
     """Text of others on one line, with nothing in it that acts."""
     return visible("" if value is None else str(value))
-
-
-def duration(seconds: float) -> str:
-    """A time as a person says it."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5_400 else f"{seconds / 3_600:.1f} h"
 
 
 def _timelines(summary: Summary, rows: Iterable[dict[str, Any]]) -> tuple[list[Timeline], list[str]]:

@@ -109,9 +109,7 @@ class Summary:
             digest_size=8,
         )
         self.session_names.add(int.from_bytes(name.digest(), "big"))
-        if len(self.session_names) > MOST_SESSIONS:
-            self.sessions_beyond += len(self.session_names)
-            self.session_names.clear()
+        self._trim_names()
 
     def finish(self, loops: list[Loop], raw: bool) -> None:
         """The loops of a unit."""
@@ -127,30 +125,20 @@ class Summary:
 
     def add(self, other: Summary) -> None:
         """Another unit, the next in order."""
-        for name in (
-            *(
-                "calls",
-                "sessions_beyond",
-                "shell_commands",
-                "warnings",
-                "blocks",
-                "errors",
-                "waits",
-                "prompts_saved",
-            ),
-            *("saved_calls", "loop_count", "milder", "stricter", "forgotten"),
-        ):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.saved_seconds += other.saved_seconds
-        self.session_names |= other.session_names
+        for name in self.__slots__:
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if isinstance(mine, Counter | set):
+                mine.update(theirs)
+            else:
+                setattr(self, name, mine + theirs)
+        del self.problems[MOST_PROBLEMS:]
+        self._trim_names()
+        self._trim()
+
+    def _trim_names(self) -> None:
         if len(self.session_names) > MOST_SESSIONS:
             self.sessions_beyond += len(self.session_names)
             self.session_names.clear()
-        for name in ("verdicts", "heads", "missing", "commands", "classes", "codes", "sources", "expected"):
-            getattr(self, name).update(getattr(other, name))
-        self.loops += other.loops
-        self.problems = (self.problems + other.problems)[:MOST_PROBLEMS]
-        self._trim()
 
     def _trim(self) -> None:
         if len(self.loops) > 2 * MOST_LOOPS:
@@ -228,6 +216,13 @@ def ranked(loops: list[dict[str, Any]]) -> list[dict[str, Any]]:
             *(loop["agent"], loop["index"]),
         ),
     )
+
+
+def duration(seconds: float) -> str:
+    """A time as a person says it."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5_400 else f"{seconds / 3_600:.1f} h"
 
 
 def most_common(counter: Counter[str]) -> list[tuple[str, int]]:
