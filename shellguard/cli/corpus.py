@@ -94,7 +94,7 @@ def add(
             continue
         read = True
         row = _row(item, judging, verdict, source, why)
-        if row is None or row["id"] in ids or _hash(item) in hashes:
+        if row is None or row["id"] in ids or rows.hash_of(item) in hashes:
             continue
         ids.add(row["id"])
         lines.append(json.dumps(row, ensure_ascii=True))
@@ -172,9 +172,3 @@ def _reason(verdict: Verdict) -> str:
         if not decides or fact.effect in decides:
             return f"{fact.effect}: {fact.because}"
     return "nothing in it changes anything"
-
-
-def _hash(text: str) -> str:
-    from hashlib import sha256
-
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -12,10 +12,10 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from shellguard.replay.corpus import hash_of
 from shellguard.verdict import READ
 
 MILDER, STRICTER, OTHER = "milder", "stricter", "other"
@@ -43,7 +43,7 @@ class Move:
     @property
     def sha256(self) -> str:
         """What a review names the command by: the hash of its text, as the results hold it."""
-        return _hash(self.command)
+        return hash_of(self.command)
 
     def as_reviewed(self) -> Move:
         """The move after its review; only a milder one needs any."""
@@ -174,12 +174,8 @@ def _move(row: dict[str, Any], before: str, rule: str, reviewed: frozenset[tuple
         after,
         rule if kind == MILDER and rule != _file(None) else _file(row.get("rule")),
         str(row.get("because") or ""),
-        (_hash(command), before, after) in reviewed,
+        (hash_of(command), before, after) in reviewed,
     )
-
-
-def _hash(command: str) -> str:
-    return sha256(command.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def reviews(path: Path) -> frozenset[tuple[str, str, str]]:

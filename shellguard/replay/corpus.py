@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from shellguard.redact import redact
-from shellguard.verdict import READ, UNKNOWN, WRITE
+from shellguard.replay.summary import KINDS
 
 COUNTS = "COUNTS.json"
-KINDS = (READ, WRITE, UNKNOWN)
 MAX_LENGTH = 4_000
 """Characters of a command that becomes a row; a longer one is of no use to a reader."""
 
@@ -96,8 +95,18 @@ def row_for(
     text = redact(command, names)
     if len(text) > MAX_LENGTH:
         return None
-    name = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-    return {"id": f"{source}-{name}", "command": text, "expect": kind, "why": why, "source": source}
+    return {
+        "id": f"{source}-{hash_of(text)[:12]}",
+        "command": text,
+        "expect": kind,
+        "why": why,
+        "source": source,
+    }
+
+
+def hash_of(command: str) -> str:
+    """What a row or a review names a command by that it does not hold: the SHA-256 of its text, in hex."""
+    return sha256(command.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def known(folder: Path) -> tuple[set[str], set[str]]:
@@ -114,6 +123,6 @@ def known(folder: Path) -> tuple[set[str], set[str]]:
                 ids.add(str(row.get("id")))
                 command = row.get("command")
                 if isinstance(command, str):
-                    hashes.add(sha256(command.encode("utf-8", "surrogatepass")).hexdigest())
+                    hashes.add(hash_of(command))
                 hashes.add(str(row.get("sha256")))
     return ids, hashes
