@@ -9,13 +9,12 @@ hand.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from shlex import split
 from typing import Any
 
 from shellguard.transcripts.files import Source
 from shellguard.transcripts.model import Call, Problem, mapping, number, parts_text, seconds, text
 from shellguard.transcripts.responses import Items
-from shellguard.transcripts.shells import command_of
+from shellguard.transcripts.shells import command_of, without_wrapper
 
 NAME = "codex"
 LACKS = ("nothing; `codex exec --json` has no times",)
@@ -125,8 +124,11 @@ def _exec_item(item: dict[str, Any], done: bool, at: float | None, found: Items)
         return
     if call_id not in found.seen:
         args: dict[str, Any]
+        command = None
         if kind == "command_execution":
             args = {"command": item.get("command")}
+            command = command_of(kind, args)
+            command = None if command is None else without_wrapper(command)
         elif kind == "mcp_tool_call":
             args = mapping(item.get("arguments"))
         else:
@@ -134,9 +136,7 @@ def _exec_item(item: dict[str, Any], done: bool, at: float | None, found: Items)
         tool = (
             kind if kind != "mcp_tool_call" else f"mcp__{text(item.get('server'))}__{text(item.get('tool'))}"
         )
-        yield from found.call(
-            call_id, tool, args, at, command=_unwrapped(args) if kind == "command_execution" else None
-        )
+        yield from found.call(call_id, tool, args, at, command)
     if done:
         status = text(item.get("status"))
         output = item.get("aggregated_output", item.get("result"))
@@ -149,19 +149,3 @@ def _exec_item(item: dict[str, Any], done: bool, at: float | None, found: Items)
             denied=status == "declined",
         )
         yield from found.pairing.ready()
-
-
-def _unwrapped(args: dict[str, Any]) -> str | None:
-    """The command without the shell that the program puts around it: `bash -lc '...'`."""
-    command = command_of("shell", args)
-    if command is None:
-        return None
-    program, _, rest = command.partition(" ")
-    if program.rpartition("/")[2] in {"bash", "sh", "zsh"} and rest.startswith(("-lc ", "-c ")):
-        try:
-            words = split(command)
-        except ValueError:
-            return command
-        if len(words) == 3:
-            return words[2]
-    return command

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from shlex import quote
+from shlex import quote, split
 from typing import Any
 
 _COMMAND = ("command", "cmd", "script")
@@ -62,7 +62,17 @@ def command_of(tool: str, args: dict[str, Any]) -> str | None:
 
 def unwrapped(argv: list[str]) -> str:
     """The text of an argument vector: the script itself for `bash -lc SCRIPT`, else the quoted words."""
-    program = argv[0].rpartition("/")[2]
-    if len(argv) == 3 and program in _INTERPRETERS and argv[1] in {"-c", "-lc", "-cl"}:
-        return argv[2]
-    return " ".join(map(quote, argv))
+    return argv[2] if _is_wrapper(argv) else " ".join(map(quote, argv))
+
+
+def without_wrapper(command: str) -> str:
+    """The command without the shell that a program put around it: `bash -lc '...'`."""
+    try:
+        words = split(command) if command.partition(" ")[0].rpartition("/")[2] in _INTERPRETERS else []
+    except ValueError:
+        return command
+    return words[2] if _is_wrapper(words) else command
+
+
+def _is_wrapper(argv: list[str]) -> bool:
+    return len(argv) == 3 and argv[0].rpartition("/")[2] in _INTERPRETERS and argv[1] in {"-c", "-lc", "-cl"}
