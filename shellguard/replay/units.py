@@ -26,7 +26,7 @@ from shellguard.replay.sessions import Sessions
 from shellguard.replay.summary import Summary
 from shellguard.replay.workplace import private
 from shellguard.transcripts import rows
-from shellguard.transcripts.detect import calls_of, reader_of
+from shellguard.transcripts.detect import ONE_A_FILE, calls_of, reader_of
 from shellguard.transcripts.discover import discovered
 from shellguard.transcripts.files import Source, UnreadableError
 from shellguard.transcripts.model import Call, Problem
@@ -239,24 +239,6 @@ def _calls_of_shard(unit: Unit) -> Iterator[Call | Problem]:
                 yield rows.call_of(record, source, int(number), counts)
 
 
-_ONE_A_FILE = frozenset(
-    {
-        *(
-            "anthropic",
-            "atif",
-            "codex",
-            "gemini",
-            "inspect",
-            "mini-swe-agent",
-            "openai-chat",
-            "openai-responses",
-        ),
-        *("openhands", "swe-agent", "trae"),
-    }
-)
-"""Formats of which a session never goes on in another file, whatever it is called there."""
-
-
 # --- one unit --------------------------------------------------------------------------------------------------
 
 
@@ -323,7 +305,7 @@ class Worker:
             said = sessions.call(item)
             if last != (item.source, item.session):
                 last = (item.source, item.session)
-                summary.session(item.source, item.session, path if item.source in _ONE_A_FILE else "")
+                summary.session(item.source, item.session, path if item.source in ONE_A_FILE else "")
             summary.count(item, judged, said)
             if out is not None:
                 out.write(line_of(row_of(item, judged, said, raw)).encode("ascii") + b"\n")

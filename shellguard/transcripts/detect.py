@@ -79,6 +79,15 @@ LACKS: dict[str, tuple[str, ...]] = {
 }
 """What each format does not say: `docs/replay.md` has the list."""
 
+ONE_A_FILE = frozenset(
+    module.NAME
+    for module in (
+        *(anthropic, atif, chat, codex, gemini, inspect_log),
+        *(minisweagent, openhands, responses, sweagent, trae),
+    )
+)
+"""Formats of which a session never goes on in another file, whatever it is called there."""
+
 _TRIED = 60
 """Records at the beginning of a file that are asked."""
 
