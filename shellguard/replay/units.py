@@ -40,7 +40,9 @@ BATCH_BYTES = 8 << 20
 SHARD_BYTES = 4 << 20
 """Bytes of a part of a large file of lines, about; it is cut by session, so parts are not equal."""
 
-MOST_SHARDS = 512
+MOST_SHARDS = 200
+"""All parts are open at once when a file is cut and when its rows are put together; some systems allow 256 files."""
+
 PACKED = 10
 """How many times larger a compressed file is taken to be."""
 
@@ -135,7 +137,9 @@ def planned(paths: Iterable[str], options: Options) -> Plan:
     stamp = options.stamp(options.shelf())
     name.update(json.dumps([stamp, options.rows, options.rules, options.project], sort_keys=True).encode())
     name.update(
-        repr((BATCH_FILES, BATCH_BYTES, SHARD_BYTES, [str(problem) for problem in problems])).encode()
+        repr(
+            (SMALL, BATCH_FILES, BATCH_BYTES, SHARD_BYTES, MOST_SHARDS, PACKED, list(map(str, problems)))
+        ).encode()
     )
     return Plan(tuple(work), tuple(problems), name.hexdigest(), total)
 
