@@ -95,11 +95,18 @@ def replay_into(worker: Worker, unit: Unit, folder: Path, tick: Callable[[int], 
 
 
 def dask(
-    units: Sequence[Unit], options: Options, folder: Path, tick: Tick, scheduler: str | None, jobs: int
+    units: Sequence[Unit],
+    options: Options,
+    stamp: dict[str, Any],
+    folder: Path,
+    tick: Tick,
+    scheduler: str | None,
+    jobs: int,
 ) -> None:
     """Replays the units with the scheduler at an address, or with a cluster of this machine without one.
 
-    Workers read the files by the paths that stand in the units; results come back over the network.
+    Workers must come to the same `stamp`. They read the files by the paths that stand in the units; results come back
+    over the network.
     """
     try:
         from distributed import Client, LocalCluster, as_completed
@@ -113,7 +120,6 @@ def dask(
     except OSError as error:
         raise EngineError(f"no Dask scheduler answers at {scheduler}: {error}") from None
     try:
-        stamp = options.stamp(options.shelf())
         waiting: Iterator[Unit] = iter(units)
         completed = as_completed(loop=client.loop, with_results=True)
         for unit in islice(waiting, 3 * max(1, len(client.scheduler_info()["workers"]))):
@@ -134,7 +140,8 @@ def dask(
             cluster.close()
 
 
-_workers: dict[str, Worker] = {}
+_served: tuple[Options, dict[str, Any]] | None = None
+_one_at_a_time = threading.Lock()
 
 
 def _remote(unit: Unit, options: Options, stamp: dict[str, Any]) -> tuple[int, bytes | None, dict[str, Any]]:
@@ -142,14 +149,16 @@ def _remote(unit: Unit, options: Options, stamp: dict[str, Any]) -> tuple[int, b
 
     Raises EngineError where the worker has another version or other rules than who asks.
     """
-    key = repr(options)
-    worker = _workers.get(key)
-    if worker is None:
-        if options.stamp(options.shelf()) != stamp:
-            raise EngineError("a worker of Dask has another version of shellguard, or other rules")
-        worker = _workers[key] = Worker(options)
-    out = BytesIO() if options.rows else None
-    summary = worker.replay(unit, out)
+    global _worker, _served
+    # A worker of Dask may have several threads and serve several runs, and the guard remembers commands for one
+    # set of rules. Threads would gain nothing: this is work for the processor.
+    with _one_at_a_time:
+        if _worker is None or _served != (options, stamp):
+            if options.stamp(options.shelf()) != stamp:
+                raise EngineError("a worker of Dask has another version of shellguard, or other rules")
+            _worker, _served = Worker(options), (options, stamp)
+        out = BytesIO() if options.rows else None
+        summary = _worker.replay(unit, out)
     return unit.number, None if out is None else out.getvalue(), summary.as_state()
 
 

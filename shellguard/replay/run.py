@@ -57,7 +57,7 @@ class Replay:
         self, plan: Plan, options: Options, place: Workplace, summary: Summary, skipped: frozenset[int]
     ) -> None:
         self.plan, self.options, self.summary = plan, options, summary
-        self.stamp = options.stamp(options.shelf())
+        self.stamp = plan.stamp
         self._place, self._skipped = place, skipped
 
     def lines(self) -> Iterator[bytes]:
@@ -102,7 +102,7 @@ def replay(paths: Sequence[str], options: Options, how: How, progress: Progress 
         tell.begin(len(waiting))
         if how.engine == "dask":
             if waiting:
-                engines.dask(waiting, options, place.folder, tell.tick, how.scheduler, jobs)
+                engines.dask(waiting, options, plan.stamp, place.folder, tell.tick, how.scheduler, jobs)
         elif jobs == 1 or len(waiting) < 2 or plan.bytes <= IN_PROCESS:
             engines.here(waiting, options, place.folder, tell.tick)
         else:

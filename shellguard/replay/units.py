@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 from zlib import crc32
 
 from shellguard.guard.command import forget, remember
@@ -71,10 +71,14 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All the work in order: units, and files to be cut first. `key` names inputs, options and versions together."""
+    """All the work in order: units, and files to be cut first.
+
+    `stamp` says how results come to be, `key` names it and the inputs together.
+    """
 
     work: tuple[Unit | Split, ...]
     problems: tuple[Problem, ...]
+    stamp: dict[str, Any]
     key: str
     bytes: int
 
@@ -141,7 +145,7 @@ def planned(paths: Iterable[str], options: Options) -> Plan:
             (SMALL, BATCH_FILES, BATCH_BYTES, SHARD_BYTES, MOST_SHARDS, PACKED, list(map(str, problems)))
         ).encode()
     )
-    return Plan(tuple(work), tuple(problems), name.hexdigest(), total)
+    return Plan(tuple(work), tuple(problems), stamp, name.hexdigest(), total)
 
 
 def _shards(source: Source, size: int) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from shellguard.replay import units
+from shellguard.replay import engines, units
 from shellguard.replay.options import Options
 from shellguard.replay.run import How, replay
 from shellguard.replay.workplace import BusyError
@@ -277,19 +277,46 @@ def test_secrets_and_people_are_replaced_unless_raw(tmp_path: Path, work: Path) 
     assert secret.encode() in b"".join(replayed(path, work=work, raw=True)[1])
 
 
-def test_other_rules_and_a_policy_are_used(tmp_path: Path, work: Path) -> None:
-    rules = tmp_path / "rules"
-    rules.mkdir()
-    (rules / "frobnicate.yaml").write_text(
-        "command: frobnicate\nsummary: Prints.\nsource: https://example.com\nchecked: 1\neffect: reads\n"
-        "examples:\n  read: |\n    frobnicate\n",
+def frobnicate(folder: Path, effect: str) -> str:
+    """A rule library of one command, which has this effect."""
+    kind = {"reads": "read", "writes": "write"}[effect]
+    folder.mkdir(exist_ok=True)
+    (folder / "frobnicate.yaml").write_text(
+        f"command: frobnicate\nsummary: Does.\nsource: https://example.com\nchecked: 1\neffect: {effect}\n"
+        f"examples:\n  {kind}: |\n    frobnicate\n",
         encoding="utf-8",
     )
+    return str(folder)
+
+
+def test_other_rules_are_used(tmp_path: Path, work: Path) -> None:
+    rules = frobnicate(tmp_path / "rules", "reads")
     path = written(tmp_path / "a.jsonl", [call("frobnicate"), *[call("ls")] * 2] * 7)
-    found, _ = replayed(path, work=work, rules=str(rules))
+    found, _ = replayed(path, work=work, rules=rules)
     assert found["verdicts"] == {"read": 7, "write": 0, "unknown": 14}
     assert found["classes"] == {"read": 7, "unknown": 14}  # the guard goes by the same rules
     assert replayed(path, work=work)[0]["classes"] == {"read": 14, "unknown": 7}
+
+
+def test_a_worker_of_dask_keeps_the_rules_of_two_runs_apart(tmp_path: Path) -> None:
+    """One process serves a run with the shipped rules, one with others, and one after those have changed."""
+    path = written(tmp_path / "a.jsonl", [call("frobnicate")])
+    unit = units.Unit(0, ((str(path), (str(path),), True),))
+
+    def classes(options: Options) -> Any:
+        return engines._remote(unit, options, options.stamp(options.shelf()))[2]["classes"]
+
+    shipped, other = Options(), Options(rules=frobnicate(tmp_path / "rules", "reads"))
+    assert [classes(options) for options in (shipped, other, shipped)] == [
+        {"unknown": 1},
+        {"read": 1},
+        {"unknown": 1},
+    ]
+    classes(other)
+    frobnicate(tmp_path / "rules", "writes")
+    assert classes(other) == {"write": 1}
+    with pytest.raises(engines.EngineError, match="other rules"):
+        engines._remote(unit, other, shipped.stamp(shipped.shelf()))
 
 
 def test_work_that_is_done_is_not_done_again(
