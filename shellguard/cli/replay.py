@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from shellguard.replay.baseline import Comparison
-    from shellguard.replay.run import Replay
+    from shellguard.replay.options import Options
+    from shellguard.replay.run import How, Replay
     from shellguard.replay.summary import Summary
 
 FAILURES = ("milder", "stricter", "moved", "shrunk", "write", "unknown", "warning", "block", "error", "never")
@@ -117,6 +118,7 @@ def replay(
     """
     from shellguard.replay.engines import EngineError
     from shellguard.replay.results import ResultsError
+    from shellguard.replay.run import How
     from shellguard.replay.workplace import BusyError
 
     if accept and baseline is None:
@@ -127,7 +129,7 @@ def replay(
         policy, shell, trust, unknown_words, rules, config, raw, rows=bool(out or report or baseline)
     )
     try:
-        done = _run(paths, options, (engine, scheduler, jobs, work), progress)
+        done = _run(paths, options, How(engine, scheduler, jobs, work), progress)
         try:
             comparison = None if baseline is None else _compare(done, baseline, reviewed, accept, why)
             lost = _shrunk(paths)
@@ -145,7 +147,7 @@ def replay(
     except OSError as error:
         say(f"{visible(str(error.filename or ''))}: {error.strerror or visible(str(error))}", err=True)
         sys.exit(2)
-    if not done.plan.work:
+    if not done.summary.calls and (done.summary.errors or not done.plan.work):
         sys.exit(2)
     sys.exit(1 if met and "never" not in fail_on else 0)
 
@@ -160,7 +162,7 @@ def _options(
     raw: bool,
     *,
     rows: bool,
-) -> Any:
+) -> Options:
     from shellguard.cli.base import Judging
     from shellguard.cli.shelves import current_folder
     from shellguard.replay.options import Options
@@ -180,22 +182,16 @@ def _options(
     return Options(policy, shell, trust, unknown_words, chosen, folder, guard, raw, rows)
 
 
-def _run(
-    paths: tuple[str, ...],
-    options: Any,
-    how: tuple[str, str | None, int | None, str | None],
-    shown: bool | None,
-) -> Replay:
-    from shellguard.replay.run import How, Progress
+def _run(paths: tuple[str, ...], options: Options, how: How, shown: bool | None) -> Replay:
     from shellguard.replay.run import replay as run
 
     wanted = sys.stderr.isatty() if shown is None else shown
     if not wanted:
-        return run(paths, options, How(*how), Progress())
+        return run(paths, options, how)
     from shellguard.cli.replay_progress import bar
 
     with bar() as progress:
-        return run(paths, options, How(*how), progress)
+        return run(paths, options, how, progress)
 
 
 def _compare(done: Replay, path: str, reviewed: str | None, accept: bool, why: str) -> Comparison:

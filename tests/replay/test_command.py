@@ -80,16 +80,23 @@ def test_the_exit_status_goes_by_what_is_asked(folder: Path, words: str, status:
 
 
 def test_wrong_usage_is_named(folder: Path) -> None:
-    assert (
-        "'frob' is none of" in replay(folder, "--fail-on", "frob").stderr
-        or replay(folder, "--fail-on", "frob").returncode == 2
-    )
+    done = replay(folder, "--fail-on", "frob")
+    assert done.returncode == 2
+    assert "frob is none of milder" in done.stderr
     assert replay(folder, "--accept").returncode == 2
     assert replay(folder, "--scheduler", "tcp://localhost:1").returncode == 2
     assert replay(folder, "--policy", "nosuch").returncode == 2
     assert replay(folder, "--config", str(folder / "none.yaml")).returncode == 2
     assert run("replay", str(folder / "nosuch")).returncode == 2
     assert replay(folder, "--out", str(folder / "none" / "out.jsonl")).returncode == 2
+
+
+def test_input_of_which_nothing_can_be_read_is_no_success(folder: Path) -> None:
+    (folder / "bad.json").write_text('{"trajectory": [', encoding="utf-8")
+    (folder / "empty").mkdir()
+    for name in ("bad.json", "empty"):
+        assert run("replay", str(folder / name), "--fail-on", "never").returncode == 2
+    assert replay(folder, str(folder / "bad.json")).returncode == 0
 
 
 def test_results_say_how_they_came_to_be(folder: Path) -> None:
