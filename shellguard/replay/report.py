@@ -178,6 +178,7 @@ def _timelines(summary: Summary, rows: Iterable[dict[str, Any]]) -> tuple[list[T
                 continue
             room -= name not in chosen
             line = lines[name] = Timeline(*name)
+        line.stopped += row["saved"]
         if len(line.cells) >= MOST_CELLS or cells >= ALL_CELLS:
             line.more += 1
             continue
@@ -186,7 +187,6 @@ def _timelines(summary: Summary, rows: Iterable[dict[str, Any]]) -> tuple[list[T
         line.cells.append(
             _cell(row, commands.setdefault(text, len(commands)), keys.setdefault(row["call"], len(keys)))
         )
-        line.stopped += row["saved"]
     ordered = sorted(lines.items(), key=lambda item: chosen.get(item[0], len(chosen)))
     return [line for _, line in ordered], list(commands)
 

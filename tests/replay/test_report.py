@@ -161,6 +161,13 @@ def test_no_secret_and_no_person_stands_in_it(tmp_path: Path) -> None:
     assert secret in text
 
 
+def test_calls_beyond_the_drawn_ones_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "MOST_CELLS", 100)
+    text, _ = page(incident(), tmp_path, guard={"hard_stop_after": {"idempotent_no_progress": 10}})
+    assert "828 calls, 715 would not have run" in text
+    assert "728 more calls are not drawn." in text
+
+
 def test_without_calls_it_says_so(tmp_path: Path) -> None:
     _, found = page([], tmp_path)
     assert "No calls were found." in " ".join(found.texts)
