@@ -171,21 +171,12 @@ def shell_call(
         raise PayloadError(f"the call of {tool} has no arguments")
     command = args.get(argument)
     if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
-        command = joined(command)
+        from shellguard.guard.command import command_of
+
+        command = command_of(command)
     if not isinstance(command, str):
         raise PayloadError(f"the call of {tool} has no text in {argument!r}")
     return Call(event, named, tool, args, command, text_at(payload, "cwd", "working_dir", "workdir"))
-
-
-def joined(words: list[str]) -> str:
-    """The shell text that runs these words: the script of `bash -lc SCRIPT`, else the words, quoted."""
-    if (
-        len(words) == 3
-        and words[0].rpartition("/")[2] in ("bash", "sh", "zsh", "dash")
-        and words[1] in ("-c", "-lc")
-    ):
-        return words[2]
-    return " ".join(["'" + word.replace("'", "'\\''") + "'" for word in words])
 
 
 def whole(value: object) -> int | None:

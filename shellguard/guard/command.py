@@ -6,6 +6,7 @@ It is read once by the parser and judged by `classify`; an agent repeats itself,
 
 from __future__ import annotations
 
+from shellguard.analysis.simple import SYSTEM_FOLDERS
 from shellguard.effects import Effect
 from shellguard.engine import classify, tree_of
 from shellguard.errors import ShellSyntaxError
@@ -150,8 +151,22 @@ def _seconds(text: str) -> float | None:
     return total if words else None
 
 
-_SHELLS = ("bash", "sh", "zsh", "dash", "ksh")
+_SHELLS = ("bash", "sh", "zsh", "dash")
+"""Those that a text is judged for (`any`)."""
 _SCRIPT_OPTIONS = ("-c", "-lc", "-ic")
+
+
+def command_of(words: list[str]) -> str:
+    """The shell text that runs these words: the script of `bash -lc SCRIPT`, else the words, quoted.
+
+    A shell at a place of its own (`./bash`) may be any program, and one that is interactive runs its user's aliases:
+    both stay what they are, for `classify` to judge.
+    """
+    folder, slash, name = words[0].rpartition("/")
+    if len(words) == 3 and name in _SHELLS and words[1] in ("-c", "-lc"):
+        if not slash or folder in SYSTEM_FOLDERS:
+            return words[2]
+    return " ".join(["'" + word.replace("'", "'\\''") + "'" for word in words])
 
 
 def _unwrapped(tree: Script) -> Script:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from shellguard.guard.canonical import canonical
-from shellguard.guard.command import plain_path, read_command
+from shellguard.guard.command import command_of, plain_path, read_command
 from shellguard.guard.digest import outcome_of
 from shellguard.guard.events import AFTER, BEFORE, RELEASE, TURN, Event
 from shellguard.guard.hashing import named
@@ -27,7 +27,6 @@ MOST_WORDS = 64
 """Words of the arguments that are looked for in a failure."""
 LEAST_ECHO = 3
 """Letters of the shortest word that makes a result an echo of its call."""
-_SHELLS = ("bash", "sh", "zsh", "dash", "ksh")
 _PATH_NAMES = ("path", "file", "dir", "folder", "cwd", "root", "uri", "url")
 _VOLATILE_RESULTS = {"execute_code": frozenset(["duration_seconds", "execution_count"])}
 """What upstream leaves out of the results of one tool; for all others it is real output."""
@@ -164,15 +163,8 @@ def command_text(call: ToolCall, config: GuardConfig) -> str | None:
         if isinstance(value, str):
             return value
         if isinstance(value, list | tuple) and value and all(isinstance(word, str) for word in value):
-            return _joined([str(word) for word in value])
+            return command_of([str(word) for word in value])
     return None
-
-
-def _joined(words: list[str]) -> str:
-    """The command in a list of words: the script of `bash -lc SCRIPT`, else the words, quoted."""
-    if len(words) == 3 and words[0].rpartition("/")[2] in _SHELLS and words[1] in ("-c", "-lc", "-ic"):
-        return words[2]
-    return " ".join(["'" + word.replace("'", "'\\''") + "'" for word in words])
 
 
 def _spelling(call: ToolCall, command: Command | None, text: str | None, config: GuardConfig) -> str:
@@ -198,7 +190,9 @@ def value_is_command(value: object, text: str | None) -> bool:
     """Whether an argument is the one that holds the command."""
     if isinstance(value, str):
         return value == text
-    return isinstance(value, list | tuple) and bool(value) and _joined([str(word) for word in value]) == text
+    return (
+        isinstance(value, list | tuple) and bool(value) and command_of([str(word) for word in value]) == text
+    )
 
 
 def _pending(command: Command | None, call_class: str, config: GuardConfig) -> Callable[[int], bool]:

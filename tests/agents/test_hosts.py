@@ -91,6 +91,30 @@ def test_a_read_passes_where_the_host_can_be_told_and_a_write_nowhere(name: str)
         assert decision(name, "permission", hook(name, "permission", "rm x")) == "silent"
 
 
+@pytest.mark.parametrize(
+    "words, allowed",
+    [
+        (["ls", "-l"], True),
+        (["bash", "-lc", "git status | head"], True),
+        (["/bin/zsh", "-lc", "git status"], True),
+        (["bash", "-lc", "rm a"], False),
+        (["sort", "f", "-oout"], False),
+        (["ls; rm a"], False),
+        (["./bash", "-lc", "ls"], False),  # any program may have that name
+        (["/tmp/x/sh", "-c", "ls"], False),
+        (["/bash", "-c", "ls"], False),
+        (["ksh", "-c", "ls"], False),  # nobody has judged for it
+        (["bash", "-ic", "ls"], False),
+        (["bash", "-c", "ls", "x", "y"], True),
+    ],
+)
+def test_a_command_in_words_is_judged_as_what_they_run(words: list[str], allowed: bool) -> None:
+    told = payload("claude", "pre")
+    told["tool_input"] = {"command": words}
+    reply = answered(["claude"], json.dumps(told).encode())
+    assert decision("claude", "pre", reply) == ("allow" if allowed else "silent")
+
+
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("event", ["foreign", "other"])
 def test_what_is_no_shell_is_none_of_our_business(name: str, event: str) -> None:
