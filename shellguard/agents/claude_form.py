@@ -11,8 +11,7 @@ from shellguard.agents.model import (
     TURN,
     Call,
     Reply,
-    event_name,
-    shell_call,
+    call_in,
     text_at,
     whole,
 )
@@ -36,20 +35,11 @@ EVENTS = {
 
 def decoded(payload: Payload, tools: Mapping[str, str], events: Mapping[str, str] = EVENTS) -> Call | None:
     """The call in a payload of Claude's form; None for an event or a tool that is no business of ours."""
-    named = event_name(payload, "hook_event_name")
-    event = events.get(named)
-    if event is None:
-        return None
-    if event == TURN:
-        call: Call | None = Call(TURN, named, text=text_at(payload, "prompt"))
-    else:
-        call = shell_call(payload, event, named, tools)
-    if call is None:
-        return None
-    call.session, call.agent = text_at(payload, "session_id"), text_at(payload, "agent_id")
-    call.call_id = text_at(payload, "tool_use_id")
-    if event == POST:
-        add_result(call, payload)
+    call = call_in(payload, events, tools)
+    if call is not None:
+        call.agent = text_at(payload, "agent_id")
+        if call.event == POST:
+            add_result(call, payload)
     return call
 
 

@@ -24,9 +24,7 @@ from shellguard.agents.model import (
     Call,
     Host,
     Reply,
-    event_name,
-    shell_call,
-    text_at,
+    call_in,
     whole,
 )
 
@@ -40,23 +38,15 @@ EVENTS = {"preToolUse": PRE, "postToolUse": POST, "postToolUseFailure": POST, "b
 
 def decode(payload: Payload) -> Call | None:
     """See `Host.decode`."""
-    named = event_name(payload, "hook_event_name")
-    event = EVENTS.get(named)
-    if event is None:
-        return None
-    session = text_at(payload, "conversation_id")
-    if event == TURN:
-        return Call(TURN, named, session=session, text=text_at(payload, "prompt"))
-    call = shell_call(payload, event, named, TOOLS)
+    call = call_in(payload, EVENTS, TOOLS, session="conversation_id")
     if call is None:
         return None
-    call.session, call.call_id = session, text_at(payload, "tool_use_id")
-    if not call.cwd:
+    if not call.cwd and call.event != TURN:
         roots = payload.get("workspace_roots")
         call.cwd = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
-    if event == POST:
+    if call.event == POST:
         call.result = payload.get("tool_output", payload.get("error_message", payload.get("error")))
-        call.failed = True if named == "postToolUseFailure" else None
+        call.failed = True if call.named == "postToolUseFailure" else None
         call.exit_code = whole(payload.get("exit_code"))
     return call
 

@@ -26,9 +26,7 @@ from shellguard.agents.model import (
     Call,
     Host,
     Reply,
-    event_name,
-    shell_call,
-    text_at,
+    call_in,
 )
 
 TYPE_CHECKING = False
@@ -43,17 +41,8 @@ EVENTS = {"BeforeTool": PRE, "AfterTool": POST, "BeforeAgent": TURN}
 
 def decode(payload: Payload) -> Call | None:
     """See `Host.decode`."""
-    named = event_name(payload, "hook_event_name")
-    event = EVENTS.get(named)
-    if event is None:
-        return None
-    if event == TURN:
-        return Call(TURN, named, session=text_at(payload, "session_id"), text=text_at(payload, "prompt"))
-    call = shell_call(payload, event, named, TOOLS)
-    if call is None:
-        return None
-    call.session = text_at(payload, "session_id")
-    if event == POST:
+    call = call_in(payload, EVENTS, TOOLS)
+    if call is not None and call.event == POST:
         result = payload.get("tool_response")
         if isinstance(result, dict):
             call.failed = True if result.get("error") else None

@@ -21,8 +21,7 @@ from shellguard.agents.model import (
     Call,
     Host,
     Reply,
-    event_name,
-    shell_call,
+    call_in,
     text_at,
     whole,
 )
@@ -40,20 +39,15 @@ PLUGIN = "hermes_plugin.txt"
 
 def decode(payload: Payload) -> Call | None:
     """See `Host.decode`."""
-    named = event_name(payload, "hook_event_name")
-    event = EVENTS.get(named)
-    if event is None:
-        return None
-    call = shell_call(payload, event, named, TOOLS)
+    call = call_in(payload, EVENTS, TOOLS)
     if call is None:
         return None
     extra = payload.get("extra")
     if not isinstance(extra, dict):
         extra = {}
     call.cwd = text_at(call.args, "workdir") or call.cwd
-    call.session, call.agent = text_at(payload, "session_id"), text_at(extra, "task_id")
-    call.call_id = text_at(extra, "tool_call_id")
-    if event == POST:
+    call.agent, call.call_id = text_at(extra, "task_id"), text_at(extra, "tool_call_id")
+    if call.event == POST:
         call.result = extra.get("result")
         call.failed = True if extra.get("status") == "error" else None
         call.exit_code = whole(extra.get("exit_code"))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from shellguard.agents.claude_form import add_result
 from shellguard.agents.exit_form import encode
-from shellguard.agents.model import POST, PRE, TURN, Call, Host, event_name, shell_call, text_at
+from shellguard.agents.model import POST, PRE, TURN, Call, Host, call_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,18 +22,8 @@ EVENTS = {"preToolUse": PRE, "postToolUse": POST, "userPromptSubmit": TURN}
 
 def decode(payload: Payload) -> Call | None:
     """See `Host.decode`."""
-    named = event_name(payload, "hook_event_name")
-    event = EVENTS.get(named)
-    if event is None:
-        return None
-    session = text_at(payload, "session_id")
-    if event == TURN:
-        return Call(TURN, named, session=session, text=text_at(payload, "prompt"))
-    call = shell_call(payload, event, named, TOOLS)
-    if call is None:
-        return None
-    call.session, call.call_id = session, text_at(payload, "tool_use_id")
-    if event == POST:
+    call = call_in(payload, EVENTS, TOOLS)
+    if call is not None and call.event == POST:
         add_result(call, payload)
     return call
 

@@ -134,22 +134,41 @@ def text_at(payload: Payload, *names: str) -> str:
     return ""
 
 
-def event_name(payload: Payload, *names: str) -> str:
-    """The host's name of the event. Raises PayloadError where there is none."""
-    name = text_at(payload, *names)
-    if not name:
-        raise PayloadError("the payload names no event")
-    return name
-
-
-def shell_call(
+def call_in(
     payload: Payload,
-    event: str,
-    named: str,
+    events: Mapping[str, str],
     tools: Mapping[str, str],
     *,
+    event: str = "hook_event_name",
+    session: str = "session_id",
+    call_id: str = "tool_use_id",
+    said: str = "prompt",
     tool_name: str = "tool_name",
     tool_input: str = "tool_input",
+) -> Call | None:
+    """The call in a payload, without its result; None for an event or a tool that is no business of ours.
+
+    `events` is the host's; `tools` maps a shell tool, in lower case, to the argument that holds its command; the rest
+    are the host's names of fields (`said`: what the user said in a turn). Raises PayloadError for an event without a
+    name.
+    """
+    named = text_at(payload, event)
+    if not named:
+        raise PayloadError("the payload names no event")
+    kind = events.get(named)
+    if kind is None:
+        return None
+    if kind == TURN:
+        call: Call | None = Call(TURN, named, text=text_at(payload, said))
+    else:
+        call = _shell_call(payload, kind, named, tools, tool_name=tool_name, tool_input=tool_input)
+    if call is not None:
+        call.session, call.call_id = text_at(payload, session), text_at(payload, call_id)
+    return call
+
+
+def _shell_call(
+    payload: Payload, event: str, named: str, tools: Mapping[str, str], *, tool_name: str, tool_input: str
 ) -> Call | None:
     """The part of a call that most hosts tell alike; None when the tool is no shell.
 

@@ -26,9 +26,7 @@ from shellguard.agents.model import (
     Call,
     Host,
     Reply,
-    event_name,
-    shell_call,
-    text_at,
+    call_in,
 )
 
 TYPE_CHECKING = False
@@ -49,18 +47,18 @@ PLUGIN = "opencode_plugin.js"
 
 def decode(payload: Payload) -> Call | None:
     """See `Host.decode`."""
-    named = event_name(payload, "event")
-    event = EVENTS.get(named)
-    if event is None:
-        return None
-    session = text_at(payload, "session")
-    if event == TURN:
-        return Call(TURN, named, session=session, text=text_at(payload, "text"))
-    call = shell_call(payload, event, named, TOOLS, tool_name="tool", tool_input="args")
-    if call is None:
-        return None
-    call.session, call.call_id = session, text_at(payload, "call")
-    if event == POST:
+    call = call_in(
+        payload,
+        EVENTS,
+        TOOLS,
+        event="event",
+        session="session",
+        call_id="call",
+        said="text",
+        tool_name="tool",
+        tool_input="args",
+    )
+    if call is not None and call.event == POST:
         call.result = payload.get("output")
     return call
 

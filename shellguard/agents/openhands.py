@@ -21,8 +21,7 @@ from shellguard.agents.model import (
     Call,
     Host,
     Reply,
-    event_name,
-    shell_call,
+    call_in,
     text_at,
 )
 
@@ -36,18 +35,9 @@ EVENTS = {"PreToolUse": PRE, "PostToolUse": POST, "UserPromptSubmit": TURN}
 
 def decode(payload: Payload) -> Call | None:
     """See `Host.decode`."""
-    named = event_name(payload, "event_type", "hook_event_name")
-    event = EVENTS.get(named)
-    if event is None:
-        return None
-    session = text_at(payload, "session_id")
-    if event == TURN:
-        return Call(TURN, named, session=session, text=text_at(payload, "message"))
-    call = shell_call(payload, event, named, TOOLS)
-    if call is None:
-        return None
-    call.session = session
-    if event == POST:
+    event = "event_type" if text_at(payload, "event_type") else "hook_event_name"
+    call = call_in(payload, EVENTS, TOOLS, event=event, said="message")
+    if call is not None and call.event == POST:
         add_result(call, payload)
     return call
 
