@@ -47,7 +47,7 @@ class Reread:
 
 
 class Cursor:
-    """`text[pos]` is the next character, `text[:end]` what is read; behind it stand a few END.
+    """`text[pos]` is the next character, `text[:end]` what is read, which is `source`; behind it stand a few END.
 
     `pending` are the here-documents named since the last newline. `decided` are the places of a `((` that are known
     to open two subshells (None) or to be refused. `read_script` and `read_expansion` tie the recursion between the
@@ -56,10 +56,11 @@ class Cursor:
 
     __slots__ = (
         *("decided", "depth", "end", "pending", "pos"),
-        *("read_expansion", "read_script", "reread", "text"),
+        *("read_expansion", "read_script", "reread", "source", "text"),
     )
 
     def __init__(self, text: str, read_script: ReadScript, read_expansion: ReadExpansion) -> None:
+        self.source = text
         self.text = text + END * _LOOKAHEAD
         self.end = len(text)
         self.pos = 0
@@ -85,7 +86,7 @@ class Cursor:
         Without `end`, of the one character at `start` (the end of the text has none).
         """
         span: Span = (min(start, self.end), min(start + 1 if end is None else end, self.end))
-        return ShellSyntaxError(message, span, self.text[: self.end])
+        return ShellSyntaxError(message, span, self.source)
 
     def unexpected(self) -> ShellSyntaxError:
         """The refusal of the next character, or of the name that begins there."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 import sys
+import tracemalloc
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from types import FrameType
@@ -583,6 +584,18 @@ LONG = {
 @pytest.mark.parametrize("name", LONG)
 def test_a_megabyte_of_anything_gives_a_tree_or_a_refusal(name: str) -> None:
     tree_or_none(LONG[name])
+
+
+@pytest.mark.parametrize("nest", NESTS)
+@pytest.mark.parametrize("depth", [MAX_DEPTH // 4, 2 * MAX_DEPTH])
+def test_a_refusal_inside_a_long_text_keeps_no_copy_of_it(nest: str, depth: int) -> None:
+    """What is tried and read again is refused many times on the way; each refusal once held the text anew."""
+    text = NESTS[nest](depth) + "\n" + "a" * 200_000
+    tracemalloc.start()
+    tree_or_none(text)
+    used = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert used < 10 * len(text)
 
 
 @pytest.mark.slow
