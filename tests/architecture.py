@@ -26,6 +26,7 @@ ORDER: dict[str, tuple[str, ...]] = {
     "spans": (),
     "errors": ("spans",),
     "places": ("errors",),
+    "board": (*BASE, "places"),
     # Two chains meet in `analysis`: the shell, which knows no command, and the rules, which know no shell.
     "syntax": BASE,
     "values": (*BASE, "syntax"),
@@ -47,8 +48,8 @@ ORDER: dict[str, tuple[str, ...]] = {
     "adapters": (*ENGINE, "guard"),
     "replay": (*ENGINE, "guard", "transcripts", "redact", "places"),
     "approval": (*ENGINE, "places"),
-    "workers": (*ENGINE, "places", *OUTSIDE),
-    "cli": (*ENGINE, "places", "advice", "redact", "__init__", *OUTSIDE, "workers"),
+    "workers": (*ENGINE, "places", *OUTSIDE, "board"),
+    "cli": (*ENGINE, "places", "advice", "redact", "__init__", *OUTSIDE, "board", "workers"),
     "hook": ("cli",),
     "__main__": ("cli",),
 }
