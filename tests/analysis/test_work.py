@@ -41,6 +41,10 @@ ROWS = {
     "choices": "for x in a b c d; do ls $x; done;" * (SIZE // 33),
     "arrays": "x=(a b);" * (SIZE // 8),
     "constants": "readonly x;" * (SIZE // 11),
+    "names of Python that may be builtins": "python3 -c 'f = lambda file: (" + "file," * (SIZE // 5) + ")'",
+    "lists of texts in Python": 'python3 -c \'import pathlib\ny=""\n'
+    + "".join(f'x{n}=y.split()\nx{n}[0].replace("a", "b")\n' for n in range(SIZE // 40))
+    + "'",
 }
 
 

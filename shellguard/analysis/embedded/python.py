@@ -138,7 +138,9 @@ class _Judge:
 
     `modules`: names of imported modules. `taken`: names of what was imported from one, with its full name. `bound`:
     names that the text binds itself, with the expressions where one is the whole value, None for any other value;
-    `elements`: with what is iterated over. `imported`: the modules whose types there may be.
+    `elements`: with what is iterated over. `imported`: the modules whose types there may be. `unsettled`: names that a
+    function shares with the scopes around it, or that are deleted. `places` and `binders` are kept by `stays` and
+    `is_bound_at`, which are asked again and again.
     """
 
     def __init__(self, nodes: list[ast.AST], parents: dict[ast.AST, ast.AST], found: list[Finding]) -> None:
@@ -151,6 +153,9 @@ class _Judge:
         self.names: dict[ast.AST, str | None] = {}
         self.assumed: set[str] = set()
         self.kept: dict[str, bool] = {}
+        self.places: dict[str, list[ast.expr]] | None = None
+        self.unsettled: set[str] = set()
+        self.binders: dict[ast.AST, tuple[frozenset[str], frozenset[ast.AST]]] = {}
         self.steps = MAX_STEPS
 
     def judge(self) -> None:
@@ -189,9 +194,12 @@ class _Judge:
                 self.bind(name, None)
             case ast.Name(name, ast.Store()):
                 self.bind_target(node, name)
+            case ast.Name(name, ast.Del()):
+                self.unsettled.add(name)
             case ast.Attribute(_, name, ast.Store() | ast.Del()):
                 raise NotUnderstoodError(f"an attribute is changed in a Python text: .{name}")
             case ast.Global(names) | ast.Nonlocal(names):
+                self.unsettled.update(names)
                 for name in names:
                     self.bind(name, None)
 
@@ -322,14 +330,10 @@ class _Judge:
         elif full in SEALED:
             if not self.is_looked_at(node):
                 raise NotUnderstoodError(f"{full} is handed on in a Python text")
-        elif full in CHECKED:
+        elif full in CHECKED or name in MODULES.get(module, ()):
             self.use(node, full)
-        elif name in DUNDERS or name == "__file__":
-            pass
-        elif name not in MODULES.get(module, ()):
+        elif name not in DUNDERS and name != "__file__":
             raise NotUnderstoodError(f"what {full} does in Python is not listed")
-        elif full == "time.sleep":
-            self.found.append(Finding(Effect.WAITS, "time.sleep() in a Python text"))
 
     def use(self, node: ast.AST, full: str) -> None:
         """A function or value of the library, by its full name."""
@@ -465,34 +469,15 @@ class _Judge:
 
     def is_bound_at(self, node: ast.AST, name: str) -> bool:
         """Whether the name has a value of the text here: inside of the loop, function or `with` that binds it."""
-        if any(isinstance(other, ast.Global | ast.Nonlocal) and name in other.names for other in self.nodes):
-            return False
-        if any(
-            isinstance(other, ast.Name) and other.id == name and isinstance(other.ctx, ast.Del)
-            for other in self.nodes
-        ):
+        if name in self.unsettled:
             return False
         inner, outer = node, self.parents.get(node)
         while outer is not None:
-            match outer:
-                case ast.For(target, _, body) if inner in body and _binds(target, name):
-                    return True
-                case ast.With(items, body) if inner in body:
-                    if any(
-                        item.optional_vars is not None and _binds(item.optional_vars, name) for item in items
-                    ):
-                        return True
-                case ast.FunctionDef(_, arguments, body) if inner in body and _takes(arguments, name):
-                    return True
-                case ast.Lambda(arguments, body) if inner is body and _takes(arguments, name):
-                    return True
-                case (
-                    ast.ListComp(element, loops)
-                    | ast.SetComp(element, loops)
-                    | ast.GeneratorExp(element, loops)
-                ):
-                    if inner is element and any(_binds(loop.target, name) for loop in loops):
-                        return True
+            if outer not in self.binders:
+                self.binders[outer] = _binds_inside(outer)
+            names, parts = self.binders[outer]
+            if name in names and inner in parts:
+                return True
             inner, outer = outer, self.parents.get(outer)
         return False
 
@@ -601,13 +586,21 @@ class _Judge:
     def stays(self, name: str) -> bool:
         """Whether a list keeps the elements that it had, wherever its name stands."""
         if name not in self.kept:
-            self.kept[name] = all(
-                self.is_left_alone(node)
-                for node in self.nodes
-                if (isinstance(node, ast.Name) and node.id == name)
-                or (isinstance(node, ast.Attribute | ast.Name) and self.full_name(node) == name)
-            )
+            if self.places is None:
+                self.places = self.places_of_names()
+            self.kept[name] = all(self.is_left_alone(node) for node in self.places.get(name, ()))
         return self.kept[name]
+
+    def places_of_names(self) -> dict[str, list[ast.expr]]:
+        """Where each name stands, and each full name of what comes out of a module."""
+        places: dict[str, list[ast.expr]] = {}
+        for node in self.nodes:
+            if isinstance(node, ast.Attribute | ast.Name):
+                own = node.id if isinstance(node, ast.Name) else None
+                for name in {own, self.full_name(node)}:
+                    if name is not None:
+                        places.setdefault(name, []).append(node)
+        return places
 
     def is_left_alone(self, node: ast.expr) -> bool:
         """Whether nothing can put another element into the list that stands here, or give it a second name."""
@@ -636,9 +629,28 @@ def _text_of(node: ast.AST) -> str | None:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
-def _binds(target: ast.AST, name: str) -> bool:
-    return any(isinstance(inner, ast.Name) and inner.id == name for inner in ast.walk(target))
+def _binds_inside(node: ast.AST) -> tuple[frozenset[str], frozenset[ast.AST]]:
+    """The names that `node` binds for some of its parts, and these parts."""
+    match node:
+        case ast.For(target, _, body):
+            return _stored_in(target), frozenset(body)
+        case ast.With(items, body):
+            variables = [item.optional_vars for item in items if item.optional_vars is not None]
+            return _stored_in(*variables), frozenset(body)
+        case ast.FunctionDef(_, arguments, body):
+            return _taken_by(arguments), frozenset(body)
+        case ast.Lambda(arguments, result):
+            return _taken_by(arguments), frozenset({result})
+        case ast.ListComp(element, loops) | ast.SetComp(element, loops) | ast.GeneratorExp(element, loops):
+            return _stored_in(*(loop.target for loop in loops)), frozenset({element})
+    return frozenset(), frozenset()
 
 
-def _takes(arguments: ast.arguments, name: str) -> bool:
-    return any(isinstance(inner, ast.arg) and inner.arg == name for inner in ast.iter_child_nodes(arguments))
+def _stored_in(*targets: ast.AST) -> frozenset[str]:
+    return frozenset(
+        inner.id for target in targets for inner in ast.walk(target) if isinstance(inner, ast.Name)
+    )
+
+
+def _taken_by(arguments: ast.arguments) -> frozenset[str]:
+    return frozenset(inner.arg for inner in ast.iter_child_nodes(arguments) if isinstance(inner, ast.arg))
