@@ -68,7 +68,7 @@ def _judge(call: Call, scope: Scope, inquiry: Inquiry, settings: tuple[Setting, 
         _keep(call, inquiry.limits.log, inquiry)
     if spec.marks:
         inquiry = _elsewhere(call, inquiry)
-    if inquiry.piped and "settings" in spec.changes:
+    if (inquiry.piped or inquiry.redirected) and "settings" in spec.changes:
         inquiry.limits.input_moved = True
     if settings or scope.names or scope.exported:  # else the text has set nothing
         environment_facts(spec, settings, call.path, scope, inquiry)
@@ -95,7 +95,7 @@ def _judge(call: Call, scope: Scope, inquiry: Inquiry, settings: tuple[Setting, 
             inner_commands(call, scope, inquiry, settings)
     if acts or spec.changes or spec.has_roles:
         change_state(call, scope, inquiry, settings)
-    return output_of(call, base)
+    return None if inquiry.limits.interrupted else output_of(call, base)
 
 
 def _keep(call: Call, log: Log, inquiry: Inquiry) -> None:

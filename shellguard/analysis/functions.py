@@ -31,6 +31,7 @@ def define(name: str, body: Statement, scope: Scope, inquiry: Inquiry) -> None:
     """
     scope.define(name, Definition(body, inquiry.origin))
     if name in _CALLED_BY_SHELLS or name.startswith("TRAP"):
+        inquiry.limits.interrupted = True
         _run(
             name, Definition(body, inquiry.origin), Scope(shell=scope.shell, unseen=True), body.span, inquiry
         )

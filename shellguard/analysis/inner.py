@@ -88,7 +88,7 @@ def _run_words(
             return
         words = [Value(runs.default, call.span)]
     filled = _fills(runs, call.leaf)
-    fed = inquiry.fed if _takes_input_as_it_is(call.leaf, runs) else None
+    fed = inquiry.fed if _takes_input_as_it_is(call.leaf, runs) and not inquiry.limits.input_moved else None
     words = _filled(words, filled, fed)
     if runs.adds and filled is None:
         words.append(_fed_words(call.span, fed))

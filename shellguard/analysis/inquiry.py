@@ -80,13 +80,14 @@ class Assumptions:
 class Limits:
     """How much may still be done. When it is used up the rest of the text is not judged, and that is a fact `unknown`.
 
-    `input_moved`: some command may have put a file in the place of the shell's own standard input (`exec < f`).
+    `input_moved`: some command may have put another file in the place of standard input for those behind it
+    (`exec < f`). `interrupted`: some text of the text may run, and print, wherever a command does (`trap`).
     `assigned` keeps, for each loop of the text, what it assigns, and `worst`, for each spec, what an option of it may
     do, so that both are looked for once (with the loop or spec, whose identity another could get otherwise). `log`
     takes every command with its words, where somebody wants them.
     """
 
-    __slots__ = ("assigned", "facts", "input_moved", "log", "said", "steps", "text", "worst")
+    __slots__ = ("assigned", "facts", "input_moved", "interrupted", "log", "said", "steps", "text", "worst")
 
     def __init__(self, length: int) -> None:
         """For a text of `length` characters."""
@@ -94,7 +95,7 @@ class Limits:
         self.steps = STEPS_AT_LEAST + length // 2  # `a;a;a` has no more commands than that
         self.text = INNER_TEXT_AT_LEAST + 2 * length  # `eval eval eval ...` is read again at each level
         self.said = False
-        self.input_moved = False
+        self.input_moved = self.interrupted = False
         self.assigned: Known = {}
         self.worst: dict[int, tuple[Spec, tuple[tuple[str, Option], ...]]] = {}
         self.log: Log | None = None
@@ -113,11 +114,13 @@ class Inquiry:
     """Where facts are collected, under the frames that led to the place that is judged.
 
     An inner inquiry (`inside`) shares everything with its parent but the frames, the depth and the origin. `origin`
-    is the span of the word that holds the text which is judged, None for the text itself: facts about a text inside
-    a word point at the word. `fed` is what is known of the words on standard input, None for nothing. `piped`: standard
-    input is a file or what another command prints. `typed`: the text on standard input, where the text that is judged
-    holds it (a here-document), None for any other input. `marks` stand on every fact that is added: of the commands
-    that led here, those that run another one elsewhere or as somebody else.
+    is the span of the word that holds the text which is judged, None for the text itself: facts about a text inside a
+    word point at the word. `fed` is what is known of the words on standard input, None for nothing, and from the
+    first command on that may have read some of it: what it leaves may begin within a word. `piped`: standard input is
+    a file or what another command prints. `redirected`: it is not that of the shell, whatever it is. `typed`: the
+    text on standard input, where the text that is judged holds it (a here-document), None for any other input.
+    `marks` stand on every fact that is added: of the commands that led here, those that run another one elsewhere or
+    as somebody else.
     """
 
     __slots__ = (
@@ -131,6 +134,7 @@ class Inquiry:
         "marks",
         "origin",
         "piped",
+        "redirected",
         "shelf",
         "typed",
     )
@@ -142,7 +146,7 @@ class Inquiry:
         self.origin: Span | None = None
         self.depth = 0
         self.fed: Value | None = None
-        self.piped = False
+        self.piped = self.redirected = False
         self.marks: tuple[str, ...] = ()
         self.typed: Value | None = None
 
@@ -155,13 +159,14 @@ class Inquiry:
         inner.origin = self.origin or origin
         inner.depth = self.depth if frame is None else self.depth + 1
         inner.fed, inner.typed = fed, None
-        inner.piped, inner.marks = self.piped, self.marks
+        inner.piped, inner.redirected, inner.marks = self.piped, self.redirected, self.marks
         return inner
 
     def with_input(self, piped: bool) -> Inquiry:
-        """The same inquiry about a command whose standard input is a file or pipe, or is none."""
-        inner = self.inside(None, fed=self.fed)
-        inner.piped = piped
+        """The same inquiry about a command whose standard input is another file or pipe, or is none."""
+        self.fed = None  # `< /dev/stdin` reads some of what the pipe brings
+        inner = self.inside(None)
+        inner.piped, inner.redirected = piped, True
         return inner
 
     def marked(self, marks: tuple[str, ...]) -> Inquiry:

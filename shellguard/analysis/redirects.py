@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _NULL_TARGETS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 _SOCKETS = ("/dev/tcp/", "/dev/udp/")
+_INPUT = ("<", "<>", "<&")
 
 
 def harmless_target(value: Value, *, dash: bool = False) -> bool:
@@ -71,17 +72,21 @@ def leaves_output(node: Redirection) -> bool:
 
 def input_of(nodes: tuple[Redirection, ...]) -> bool | None:
     """Whether standard input is local data: a file, or text that is expanded. None: what it was before."""
-    found = [_input_of(node) for node in nodes if node.descriptor in (None, "0")]
-    known = [each for each in found if each is not None]
-    return any(known) if known else None
+    found = [_is_local(node) for node in nodes if _is_input(node)]
+    return any(found) if found else None
 
 
-def _input_of(node: Redirection) -> bool | None:
+def _is_input(node: Redirection) -> bool:
+    """Whether it is standard input that is redirected: `<`, and with its number also `0>&3` and `00<`."""
+    if node.descriptor is not None:
+        return node.descriptor.strip("0") == ""
+    return not isinstance(node, Redirect) or node.operator in _INPUT
+
+
+def _is_local(node: Redirection) -> bool:
     if isinstance(node, HereDoc | HereString):
         word = node.body if isinstance(node, HereDoc) else node.word
         return any(type(part) not in (Text, Single, Escaped) for part in word.parts)
-    if node.operator not in ("<", "<>", "<&"):
-        return None
     target = node.target.parts
     return not (len(target) == 1 and isinstance(target[0], Text) and target[0].text == "/dev/null")
 
@@ -94,7 +99,7 @@ def typed_by(nodes: tuple[Redirection, ...], scope: Scope) -> Value | None:
     found: Value | None = None
     for node in nodes:
         if isinstance(node, Redirect):
-            if node.operator in ("<", "<>", "<&") or node.descriptor not in (None, "1", "2"):
+            if node.operator in _INPUT or node.descriptor not in (None, "1", "2"):
                 return None
         elif found is not None or node.descriptor not in (None, "0"):
             return None

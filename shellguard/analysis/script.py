@@ -129,7 +129,7 @@ def _redirected(node: Statement, scope: Scope, inquiry: Inquiry) -> Value | None
     if inquiry.assumptions.has_zsh:
         files_of_zsh(node, inquiry)
     piped = input_of(node.redirections)
-    if piped is not None and piped != inquiry.piped:
+    if piped is not None:
         inquiry = inquiry.with_input(piped)
     if type(node.command) is Simple:
         output = simple(node.command, scope, inquiry, typed_by(node.redirections, scope))
@@ -357,17 +357,18 @@ def _repeat(node: Node, scope: Scope, inquiry: Inquiry, once: Callable[[Scope], 
     First everything the loop is seen to assign is taken to be any value; then it is judged. If it has changed
     something else (a function, a variable through a command), it is judged again with that in mind.
     """
+    inquiry.fed = None  # a turn may leave some of it to the next one
     seen: set[str] = set()
     for name, stays_number in assigned_in(node, inquiry.limits.assigned).items():
         _forget(name, stays_number, node.span, scope)
         seen.add(name)
     for _ in range(MAX_PASSES):
         branch = scope.layer()
-        marked = len(scope.arrays) + len(scope.constants)
+        marked = _marks(scope, inquiry)
         once(branch)
         changed = [name for name in branch.history if name not in seen and scope.variable(name) is not None]
         shifted = branch.positional != scope.positional
-        marks = len(scope.arrays) + len(scope.constants) > marked
+        marks = _marks(scope, inquiry) > marked
         defined = any(
             body not in scope.definitions(name)
             for name, bodies in branch.functions.items()
@@ -381,6 +382,12 @@ def _repeat(node: Node, scope: Scope, inquiry: Inquiry, once: Callable[[Scope], 
             _forget(name, False, node.span, scope)
     because = "what this loop leaves for its next turn cannot be followed"
     inquiry.unknown(node.span, because, Kind.STATE)
+
+
+def _marks(scope: Scope, inquiry: Inquiry) -> int:
+    """How much is said of all that follows, and never taken back."""
+    limits = inquiry.limits
+    return len(scope.arrays) + len(scope.constants) + limits.input_moved + limits.interrupted
 
 
 def _forget(name: str, stays_number: bool, span: Span, scope: Scope) -> None:

@@ -36,10 +36,13 @@ def simple(node: Simple, scope: Scope, inquiry: Inquiry, typed: Value | None = N
         return None
     log = inquiry.limits.log
     if log is None:
-        return _simple(node, scope, inquiry, typed)
-    mark = log.mark()
-    output = _simple(node, scope, inquiry, typed, log)
-    log.back(mark)
+        output = _simple(node, scope, inquiry, typed)
+    else:
+        mark = log.mark()
+        output = _simple(node, scope, inquiry, typed, log)
+        log.back(mark)
+    if node.words:
+        inquiry.fed = None
     return output
 
 

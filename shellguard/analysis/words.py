@@ -122,6 +122,7 @@ def _part(part: WordPart, scope: Scope, inquiry: Inquiry) -> None:
 
 
 def _process_substitution(part: ProcessSub, scope: Scope, inquiry: Inquiry) -> None:
+    inquiry.fed = None
     log = inquiry.limits.log
     mark = None
     if log is not None and part.direction == ">":
@@ -138,6 +139,7 @@ _FISH_ESCAPES = frozenset("abcefnrtvxXuUo01234567")
 
 
 def _command_substitution(part: CommandSub, scope: Scope, inquiry: Inquiry) -> None:
+    inquiry.fed = None
     if part.form == "$(":
         output = inquiry.inside(None).script(part.script, scope.layer())
         scope.keep_output(part, output if output is None or output.many else output.or_nothing())

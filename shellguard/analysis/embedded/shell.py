@@ -37,6 +37,7 @@ def shell_facts(
     if same_shell:
         later = Scope(shell=scope.shell, unseen=True)
         run_text(value, later, inquiry.inside(Frame("shell text", source), value.span), source)
+        inquiry.limits.interrupted = True
     else:
         inner = inquiry.inside(Frame(NEW_SHELL, source), value.span).in_shell(_KINDS.get(language, "sh"))
         later = new_shell(scope, inner)
