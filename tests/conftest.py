@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings that hold for every test."""
+"""What holds for every test, and the commands and sessions that agents recorded."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tools.corpora import corpora_folder
 
 # `ci` tries the same examples on every machine and in every run, so that a red test is never a matter of
 # luck; it keeps no database, which could make two machines differ. `deep` looks for new examples:
@@ -25,3 +30,12 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("ci")
+
+
+@pytest.fixture(scope="session")
+def corpora() -> Path:
+    """The folder of recorded commands and sessions, which are not part of the project."""
+    folder = corpora_folder()
+    if folder is None:
+        pytest.skip("SHELLGUARD_CORPORA names no folder of recorded commands")
+    return folder

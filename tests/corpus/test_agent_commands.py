@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.corpora import corpora_folder, read_corpus, sample
+from tools.corpora import read_corpus, sample
 from tools.corpus import (
     FOLDER,
     WANTED_RECALL,
@@ -30,14 +30,6 @@ ROWS = FOLDER / "agent-commands.jsonl"
 SIZE = 1_000
 SEED = 20261130
 GOOD = {"id": "x-1", "sha256": "0" * 64, "verdict": "read", "reason": "It looks.", "source": "agent-commands"}
-
-
-@pytest.fixture(scope="module")
-def corpora() -> Path:
-    folder = corpora_folder()
-    if folder is None:
-        pytest.skip("SHELLGUARD_CORPORA names no folder of recorded commands")
-    return folder
 
 
 @pytest.fixture(scope="module")

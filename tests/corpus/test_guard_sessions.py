@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from shellguard.guard import GuardConfig
-from tools.corpora import corpora_folder
 from tools.guard_corpus import NAME, WANTED_RATE, Summary, main, replayed, rows
 
 STOPPED = {
@@ -26,13 +25,10 @@ STOPPED = {
 
 
 @pytest.fixture(scope="module")
-def summary() -> Summary:
-    folder = corpora_folder()
-    if folder is None:
-        pytest.skip("SHELLGUARD_CORPORA names no folder of recorded sessions")
-    if not (Path(folder) / NAME).exists():
+def summary(corpora: Path) -> Summary:
+    if not (corpora / NAME).exists():
         pytest.skip(f"{NAME} is not among the recorded sessions")
-    return replayed(rows(folder), GuardConfig({"hard_stop_enabled": True}))
+    return replayed(rows(corpora), GuardConfig({"hard_stop_enabled": True}))
 
 
 def test_few_sessions_are_warned(summary: Summary) -> None:

@@ -6,22 +6,12 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-import pytest
-
 from shellguard.verdict import READ
-from tools.corpora import corpora_folder, read_corpus
+from tools.corpora import read_corpus
 from tools.corpus import FOLDER, hash_of, judge, read_rows, texts_of
 
 ROWS = FOLDER / "tldr-commands.jsonl"
 SIZE, SEED = 300, 20261130
-
-
-@pytest.fixture(scope="module")
-def corpora() -> Path:
-    folder = corpora_folder()
-    if folder is None:
-        pytest.skip("SHELLGUARD_CORPORA names no folder of recorded commands")
-    return folder
 
 
 def test_the_rows_are_numbered_and_have_a_verdict_of_their_own() -> None:

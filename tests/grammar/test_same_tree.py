@@ -19,7 +19,7 @@ from tests.grammar import lark_parser
 from tests.grammar.test_unsupported import needs_bash
 from tests.syntax.cases import REFUSALS, TREES, Case, read_cases
 from tools.bash_oracle import judge
-from tools.corpora import NAMES, corpora_folder, read_corpus, sample
+from tools.corpora import NAMES, read_corpus, sample
 
 HERE = Path(__file__).parent
 PROGRAMS = HERE / "programs.txt"
@@ -88,10 +88,7 @@ def test_bash_agrees(case: Case) -> None:
     )
 
 
-def test_same_tree_for_real_commands() -> None:
-    folder = corpora_folder()
-    if folder is None:
-        pytest.skip("SHELLGUARD_CORPORA names no folder of recorded commands")
-    texts = [text for name in NAMES for text in sample(read_corpus(folder, name), SAMPLE, seed=2)]
+def test_same_tree_for_real_commands(corpora: Path) -> None:
+    texts = [text for name in NAMES for text in sample(read_corpus(corpora, name), SAMPLE, seed=2)]
     differing = [text for text in texts if reading(lark_parser.parse, text) != reading(parse, text)]
     assert not differing, f"{len(differing)} of {len(texts)}, the first: {differing[0]!r}"

@@ -20,7 +20,7 @@ from tests.syntax.cases import REFUSALS, TREES, Case, read_cases
 from tools import reprint as reprint_module
 from tools.bash_oracle import NoBashError, bash_path, judge, to_bytes
 from tools.confirm_bash import ask, broken_bounds, tally
-from tools.corpora import NAMES, corpora_folder, read_corpus, sample
+from tools.corpora import NAMES, read_corpus, sample
 from tools.reprint import as_printed, compare
 
 try:
@@ -197,10 +197,7 @@ def test_most_hidden_commands_do_run(tmp_path: Path) -> None:
 # --- public commands ------------------------------------------------------------------------------------------
 
 
-def check_corpora(most: int, seed: int) -> None:
-    folder = corpora_folder()
-    if folder is None:
-        pytest.skip("no corpora: SHELLGUARD_CORPORA is not set")
+def check_corpora(folder: Path, most: int, seed: int) -> None:
     rows = []
     for name in NAMES:
         texts = sample(read_corpus(folder, name), most, seed)
@@ -211,14 +208,14 @@ def check_corpora(most: int, seed: int) -> None:
 
 
 @needs_bash
-def test_sample_of_the_corpora() -> None:
-    check_corpora(300, 2)
+def test_sample_of_the_corpora(corpora: Path) -> None:
+    check_corpora(corpora, 300, 2)
 
 
 @needs_bash
 @pytest.mark.slow
-def test_large_sample_of_the_corpora() -> None:
-    check_corpora(5_000, 3)
+def test_large_sample_of_the_corpora(corpora: Path) -> None:
+    check_corpora(corpora, 5_000, 3)
 
 
 # --- the judge itself -----------------------------------------------------------------------------------------
