@@ -80,6 +80,16 @@ PURE = (
 )
 """Modules whose answers depend on their arguments alone. A pure module imports only pure modules."""
 
+HEAVY = frozenset(
+    {
+        *("argparse", "asyncio", "click", "collections", "dataclasses", "difflib", "enum"),
+        *("functools", "hashlib", "inspect", "json", "lark", "logging", "pathlib"),
+        *("random", "re", "rich", "site", "socket", "subprocess", "tempfile"),
+        *("threading", "tomllib", "typing", "yaml"),
+    }
+)
+"""What a hook cannot afford to import, or has no use for."""
+
 IMPURE_MODULES = frozenset(
     {
         *(

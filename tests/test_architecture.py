@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture import ORDER, PURE, blank_faults, layer_faults, purity_faults
+from tests.architecture import HEAVY, ORDER, PURE, blank_faults, layer_faults, purity_faults
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "shellguard"
@@ -152,22 +152,6 @@ def test_a_planted_question_about_unicode_is_found(copy: Path, expression: str, 
 def test_what_cannot_meet_unicode_is_fine(copy: Path, source: str) -> None:
     assert planted(blank_faults, copy, "syntax.planted", source) == []
 
-
-HEAVY = (
-    "argparse",
-    "click",
-    "dataclasses",
-    "enum",
-    "inspect",
-    "json",
-    "lark",
-    "pathlib",
-    "re",
-    "rich",
-    "typing",
-    "yaml",
-)
-"""What a hook cannot afford to import, or has no use for."""
 
 HOOK_PATH = """
 import sys

@@ -7,34 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.architecture import HEAVY
+
 ROOT = Path(__file__).resolve().parents[2]
-HEAVY = (
-    *(
-        "argparse",
-        "asyncio",
-        "click",
-        "dataclasses",
-        "difflib",
-        "enum",
-        "functools",
-        "hashlib",
-        "inspect",
-        "json",
-    ),
-    *(
-        "lark",
-        "logging",
-        "pathlib",
-        "random",
-        "re",
-        "rich",
-        "socket",
-        "subprocess",
-        "tempfile",
-        "typing",
-        "yaml",
-    ),
-)
 HOOK = """
 import sys
 sys.path.insert(0, sys.argv[1])
