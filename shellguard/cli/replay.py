@@ -144,6 +144,8 @@ def replay(
     except (EngineError, ResultsError, BusyError) as error:
         say(visible(str(error)), err=True)
         sys.exit(2)
+    except BrokenPipeError:  # who reads the output has left, which is no message's worth
+        raise
     except OSError as error:
         say(f"{visible(str(error.filename or ''))}: {error.strerror or visible(str(error))}", err=True)
         sys.exit(2)

@@ -15,6 +15,7 @@ import pytest
 
 from tests.cli.process import SHELLGUARD, run, start
 
+ROOT = Path(__file__).parents[2]
 KEYS = {"id", "schema", "rules", "verdict", "allowed", "effects", "facts"}
 FACT = {"effect", "start", "end", "text", "rule", "line", "via", "because", "marks", "code", "name"}
 
@@ -174,7 +175,16 @@ def test_an_answer_does_not_wait_for_the_next_line() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("lint", "--batch"), ("lint", "-v"), ("rules", "list"), ("rule",), ("man",)]
+    "arguments",
+    [
+        ("lint", "--batch"),
+        ("lint", "-v"),
+        ("rules", "list"),
+        ("rule",),
+        ("man",),
+        ("replay", str(ROOT / "corpus" / "own.jsonl")),
+        ("replay", "--json", str(ROOT / "corpus" / "own.jsonl")),
+    ],
 )
 def test_a_reader_that_leaves_is_no_error(arguments: tuple[str, ...]) -> None:
     """`| head -1` ends the command without a word, as it does for any tool."""
