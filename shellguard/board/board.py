@@ -167,13 +167,11 @@ class Board:
         with self._read() as connection:
             return _children(connection, card)
 
-    def ready(
-        self, limit: int | None = None, now: float | None = None, *, without: Sequence[str] = ()
-    ) -> list[Card]:
+    def ready(self, limit: int | None = None, *, without: Sequence[str] = ()) -> list[Card]:
         """Cards that can be claimed: those of a higher priority first, then the older. `without`: profiles to leave."""
         query = (
             select(cards)
-            .where(cards.c.status.in_(LANES), cards.c.created_at <= _moment(now))
+            .where(cards.c.status.in_(LANES))
             .order_by(cards.c.priority.desc(), cards.c.created_at, cards.c.id)
             .limit(limit)
         )
