@@ -28,7 +28,7 @@ from pathlib import Path
 from statistics import median, quantiles
 from types import FrameType
 
-from tools.corpora import corpora_folder, read_corpus, sample
+from tools.corpora import add_option, read_corpus, sample, wanted_folder
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -208,9 +208,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "--corpora", metavar="DIR", help="folder with the corpora; default: SHELLGUARD_CORPORA"
-    )
+    add_option(parser)
     parser.add_argument("--commands", type=int, default=2_000, metavar="N")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
@@ -237,9 +235,8 @@ def main() -> int:
         from tools.bench_hook import report_hook
 
         return 1 if not report_hook(args.environments, args.starts) and args.check else 0
-    folder = corpora_folder(args.corpora)
+    folder = wanted_folder(args.corpora)
     if folder is None:
-        print("no corpora: give --corpora DIR or set SHELLGUARD_CORPORA", file=sys.stderr)
         return 2
     texts = sample(read_corpus(folder, "agent"), args.commands, args.seed)
     bare = import_cost("pass", args.imports)

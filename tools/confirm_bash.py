@@ -26,7 +26,7 @@ from shellguard.errors import ShellSyntaxError
 from shellguard.syntax.parse import parse
 from shellguard.syntax.printer import to_text
 from tools.bash_oracle import NoBashError, bash_version, judge
-from tools.corpora import NAMES, corpora_folder, read_corpus, sample
+from tools.corpora import NAMES, add_option, read_corpus, sample, wanted_folder
 from tools.reprint import Difference, compare
 
 MOST_REFUSED = {"agent": 0.003, "tldr": 0.01, "nl2bash": 0.01}
@@ -261,9 +261,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "--corpora", metavar="DIR", help="folder with the corpora; default: SHELLGUARD_CORPORA"
-    )
+    add_option(parser)
     parser.add_argument("--only", choices=NAMES, action="append", help="only this corpus; may be repeated")
     parser.add_argument(
         "--sample", type=int, metavar="N", help="only N commands of each corpus, chosen by --seed"
@@ -275,9 +273,8 @@ def main() -> int:
         "--cache", action="store_true", help="keep the answers in a temporary file for the next run"
     )
     args = parser.parse_args()
-    folder = corpora_folder(args.corpora)
+    folder = wanted_folder(args.corpora)
     if folder is None:
-        print("no corpora: give --corpora DIR or set SHELLGUARD_CORPORA", file=sys.stderr)
         return 2
     try:
         print(f"bash {bash_version()}")

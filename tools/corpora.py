@@ -4,10 +4,12 @@ holds them."""
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 import os
 import random
+import sys
 from pathlib import Path
 
 NAMES = ("agent", "tldr", "nl2bash")
@@ -17,6 +19,21 @@ def corpora_folder(given: str | None = None) -> Path | None:
     """The folder with the corpora: the one given, or the one that the environment names; None without one."""
     name = given or os.environ.get("SHELLGUARD_CORPORA")
     return Path(name) if name else None
+
+
+def add_option(parser: argparse.ArgumentParser) -> None:
+    """`--corpora DIR`, the option of a tool that measures over them."""
+    parser.add_argument(
+        "--corpora", metavar="DIR", help="folder with the corpora; default: SHELLGUARD_CORPORA"
+    )
+
+
+def wanted_folder(given: str | None) -> Path | None:
+    """The folder for a tool that cannot do without; None when there is none, which is said."""
+    folder = corpora_folder(given)
+    if folder is None:
+        print("no corpora: give --corpora DIR or set SHELLGUARD_CORPORA", file=sys.stderr)
+    return folder
 
 
 def read_corpus(folder: Path, name: str) -> list[str]:

@@ -25,7 +25,7 @@ from pathlib import Path
 from shellguard import Verdict, classify
 from shellguard.effects import Effect, Fact
 from shellguard.verdict import READ, UNKNOWN, WRITE
-from tools.corpora import NAMES, corpora_folder, read_corpus
+from tools.corpora import NAMES, add_option, read_corpus, wanted_folder
 
 FOLDER = Path(__file__).parents[1] / "corpus"
 WANTED_RECALL = 0.99
@@ -209,14 +209,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "--corpora", metavar="DIR", help="folder with the corpora; default: SHELLGUARD_CORPORA"
-    )
+    add_option(parser)
     parser.add_argument("--show", nargs="+", metavar="ID", help="only these rows, with their text and facts")
     args = parser.parse_args(arguments)
-    folder = corpora_folder(args.corpora)
+    folder = wanted_folder(args.corpora)
     if folder is None:
-        print("no corpora: give --corpora DIR or set SHELLGUARD_CORPORA", file=sys.stderr)
         return 2
     rows = [row for path in sorted(FOLDER.glob("*-commands.jsonl")) for row in read_rows(path)]
     wanted = set(args.show or ())

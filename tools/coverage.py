@@ -42,7 +42,7 @@ from shellguard.syntax.walk import walk
 from shellguard.values.resolve import arguments
 from shellguard.values.scope import Scope
 from shellguard.verdict import READ, UNKNOWN, WRITE
-from tools.corpora import NAMES, corpora_folder
+from tools.corpora import NAMES, add_option, wanted_folder
 
 LEVELS = ("head", "subcommand", "options")
 VERDICTS = (READ, WRITE, UNKNOWN)
@@ -242,16 +242,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "--corpora", metavar="DIR", help="folder with the corpora; default: SHELLGUARD_CORPORA"
-    )
+    add_option(parser)
     parser.add_argument("--only", choices=NAMES, action="append", help="only this corpus; may be repeated")
     parser.add_argument("--next", type=int, default=50, metavar="N", help="how many missing things to list")
     parser.add_argument("--files", type=int, default=0, metavar="N", help="list the N heaviest rule files")
     args = parser.parse_args(arguments)
-    folder = corpora_folder(args.corpora)
+    folder = wanted_folder(args.corpora)
     if folder is None:
-        print("no corpora: give --corpora DIR or set SHELLGUARD_CORPORA", file=sys.stderr)
         return 2
     tallies = measure(folder, args.only or NAMES)
     for tally in tallies:

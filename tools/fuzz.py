@@ -26,7 +26,7 @@ from shellguard.syntax.parse import parse
 from shellguard.syntax.printer import to_text
 from tests.syntax.cases import TREES, read_cases
 from tools.bash_oracle import NoBashError, bash_version, judge
-from tools.corpora import corpora_folder, read_corpus, sample
+from tools.corpora import add_option, corpora_folder, read_corpus, sample
 from tools.mutate import mutated, smallest
 from tools.reprint import compare
 
@@ -85,9 +85,7 @@ def main() -> int:
     )
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument(
-        "--corpora", metavar="DIR", help="folder with the corpora; default: SHELLGUARD_CORPORA"
-    )
+    add_option(parser)
     parser.add_argument("--refusals", action="store_true", help="also show what only bash accepts")
     args = parser.parse_args()
     try:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from shellguard.guard import Controller, Decision, GuardConfig, ToolCall, ToolResult
-from tools.corpora import corpora_folder
+from tools.corpora import add_option, wanted_folder
 
 NAME = "agent-calls.jsonl.gz"
 WANTED_RATE = 0.03
@@ -106,16 +106,13 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "--corpora", metavar="DIR", help="folder with the corpora; default: SHELLGUARD_CORPORA"
-    )
+    add_option(parser)
     parser.add_argument("--list", action="store_true", help="every warning and stop, with its call")
     parser.add_argument("--code", help="only those of this code")
     parser.add_argument("--preset", default="default", choices=["default", "hermes", "unattended"])
     args = parser.parse_args(argv)
-    folder = corpora_folder(args.corpora)
+    folder = wanted_folder(args.corpora)
     if folder is None:
-        print("no corpora: give --corpora DIR or set SHELLGUARD_CORPORA", file=sys.stderr)
         return 2
     config = GuardConfig.from_mapping({"preset": args.preset, "hard_stop_enabled": True})
     summary = replayed(rows(folder), config)
