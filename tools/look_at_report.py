@@ -105,8 +105,6 @@ def _keys(page: Any, picture: Path) -> list[str]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Looks at each report; tells what is wrong."""
-    from playwright.sync_api import sync_playwright
-
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -115,6 +113,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--axe", type=Path)
     parser.add_argument("--chromium", default="/usr/bin/chromium")
     args = parser.parse_args(arguments)
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        parser.error("the package playwright is not installed")
     args.pictures.mkdir(parents=True, exist_ok=True)
     axe = None if args.axe is None else args.axe.read_text(encoding="utf-8")
     with sync_playwright() as playwright:
