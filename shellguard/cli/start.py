@@ -53,9 +53,22 @@ def hook(arguments: list[str]) -> None:
 
 def _try_to_keep(known: set[str]) -> None:
     try:
+        _load_common()
         keep(known)
     except Exception:  # noqa: BLE001 - the answer is given; the next call takes the long way too
         return
+
+
+def _load_common() -> None:
+    """Loads what most calls need, also where the first one was about a tool that is no shell, or a turn."""
+    import shellguard.agents.audit
+    import shellguard.agents.policy
+    import shellguard.guard.controller
+    import shellguard.guard.observe
+    import shellguard.guard.store  # noqa: F401
+    from shellguard.engine import classify
+
+    classify('cd a && ls -l | head -n 3; for f in *; do [ -f "$f" ] && echo "${f%.c}" $((1 + 2)) 2>&1; done')
 
 
 def _complain(text: str) -> None:
@@ -74,7 +87,7 @@ def _without_compiled_rules() -> None:
     rules = os.path.join(
         os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "_rules", "compiled.rules"
     )
-    if "site" not in sys.modules and not os.path.exists(rules):
+    if sys.flags.no_site and not os.path.exists(rules):
         import site
 
         site.main()
@@ -166,7 +179,7 @@ LEFT_OUT = (
 
 
 def keep(known: set[str]) -> None:
-    """Keeps the code of all modules that were loaded since `known`, where Python would keep it too."""
+    """Keeps the code of all modules of ours that were loaded since `known`, where Python would keep it too."""
     import os
     from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader, cache_from_source
     from marshal import dumps
@@ -182,6 +195,8 @@ def keep(known: set[str]) -> None:
         loader = getattr(module, "__loader__", None)
         if name in known or name.startswith(LEFT_OUT) or spec is None or spec.name != name:
             continue
+        if name.partition(".")[0] not in ("shellguard", "struct"):
+            continue  # of the library, the first call may have needed what the others do not: to read settings, say
         if source and source.endswith(".py") and loader is not None and hasattr(loader, "get_code"):
             code = loader.get_code(name)
             if code is not None:

@@ -136,6 +136,34 @@ def test_no_code_lies_where_a_user_or_a_project_can_write(installed: Installed) 
         assert b"co_" not in path.read_bytes()
 
 
+@pytest.mark.parametrize("first", ["foreign", "turn", "post"])
+def test_whatever_the_first_call_is_about_the_others_find_their_code(
+    installed: Installed, first: str
+) -> None:
+    told = {**payload("claude", "pre"), "hook_event_name": "UserPromptSubmit", "prompt": "go"}
+    data = told if first == "turn" else payload("claude", first)
+    (installed.home / "config").mkdir(parents=True)
+    (installed.home / "config" / "config.toml").write_text("# read once, with tomllib\n", "utf-8")
+    installed.run(json.dumps(data).encode(), "claude")
+    kept = installed.code().read_bytes()
+    assert "allow" in installed.ask("git status", 1)
+    assert installed.code().read_bytes() == kept
+    for name in ("agents.policy", "analysis.simple", "syntax.parse", "guard.controller", "agents.audit"):
+        assert b"shellguard." + name.encode() in kept
+    assert b"tomllib" + os.sep.encode() not in kept  # the path of its sources
+
+
+def test_without_compiled_rules_the_order_of_calls_changes_nothing(tmp_path: Path) -> None:
+    """In a checkout rules are YAML, read by a package that lies where `-S` does not look."""
+    checkout = Installed(tmp_path)
+    rules = tmp_path / "shellguard" / "_rules"
+    rules.rename(tmp_path / "rules")
+    (tmp_path / "rules" / COMPILED_NAME).unlink()
+    told = {**payload("claude", "pre"), "hook_event_name": "UserPromptSubmit", "prompt": "go"}
+    checkout.run(json.dumps(told).encode(), "claude")
+    assert [('"allow"' in checkout.ask("git status", call)) for call in range(3)] == [True] * 3
+
+
 def test_kept_code_is_not_used_when_a_source_is_another(installed: Installed) -> None:
     installed.ask("git status", 1)
     policy = installed.root / "shellguard" / "agents" / "policy.py"
