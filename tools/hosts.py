@@ -2,8 +2,9 @@
 """Real clients of agent hosts with our hook, driven against a stand-in for the endpoint of their model on
 this machine.
 
-    npm install --prefix DIR @anthropic-ai/claude-code @openai/codex @google/gemini-cli @qwen-code/qwen-code opencode-ai
-    python -m tools.hosts --clients DIR [claude codex gemini qwen opencode]
+    npm install --prefix DIR @anthropic-ai/claude-code @openai/codex @google/gemini-cli @qwen-code/qwen-code
+        opencode-ai @github/copilot
+    python -m tools.hosts --clients DIR [claude codex gemini qwen opencode copilot]
 
 The stand-in says what the model would: one command after another (it lists files, reads the same file again
 and again, writes a file), then that it is done. What the client sends back shows what became of each command.
@@ -364,8 +365,19 @@ CLIENTS = {
         lambda address: {"OPENAI_API_KEY": "none", "OPENAI_BASE_URL": f"{address}/v1", "OPENAI_MODEL": "m"},
     ),
     "opencode": Client("opencode", ("run", "go"), lambda address: {}, _opencode),
+    "copilot": Client(
+        "copilot",
+        ("-p", "go"),
+        lambda address: {
+            "COPILOT_PROVIDER_BASE_URL": f"{address}/v1",
+            "COPILOT_PROVIDER_API_KEY": "none",
+            "COPILOT_MODEL": "m",
+            "COPILOT_OFFLINE": "true",
+            "COPILOT_AUTO_UPDATE": "false",
+        },
+    ),
 }
-ASKS = frozenset({"claude"})
+ASKS = frozenset({"claude", "copilot"})
 """Clients that, as they are started here, refuse what would need a person. The others run what our hook
 leaves to them.
 """

@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from shellguard.agents.model import Payload
 
-TOOLS = {"bash": "command"}
+TOOLS = {"Bash": "command"}
 
 
 def decode(payload: Payload) -> Call | None:

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from shellguard.agents.model import Payload
 
-TOOLS = {"bash": "command", "shell": "command", "local_shell": "command", "exec_command": "cmd"}
+TOOLS = {"Bash": "command", "shell": "command", "local_shell": "command", "exec_command": "cmd"}
 
 
 def decode(payload: Payload) -> Call | None:

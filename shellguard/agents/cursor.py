@@ -32,7 +32,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from shellguard.agents.model import Payload
 
-TOOLS = {"shell": "command"}
+TOOLS = {"Shell": "command"}
 EVENTS = {"preToolUse": PRE, "postToolUse": POST, "postToolUseFailure": POST, "beforeSubmitPrompt": TURN}
 
 
@@ -41,6 +41,7 @@ def decode(payload: Payload) -> Call | None:
     call = call_in(payload, EVENTS, TOOLS, session="conversation_id")
     if call is None:
         return None
+    call.in_terminal()
     if not call.cwd and call.event != TURN:
         roots = payload.get("workspace_roots")
         call.cwd = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""

@@ -20,7 +20,7 @@ EVENTS = {
     for name, kind in claude_form.EVENTS.items()
     if name in ("PreToolUse", "PostToolUse", "UserPromptSubmit")
 }
-TOOLS = {"execute": "command", "bash": "command"}
+TOOLS = {"Execute": "command", "Bash": "command"}
 
 
 def decode(payload: Payload) -> Call | None:

@@ -41,6 +41,8 @@ EVENTS = {"BeforeTool": PRE, "AfterTool": POST, "BeforeAgent": TURN}
 
 def decode(payload: Payload) -> Call | None:
     """See `Host.decode`."""
+    if payload.get("mcp_context"):
+        return None  # a tool of somebody's server, whatever its name
     call = call_in(payload, EVENTS, TOOLS)
     if call is not None and call.event == POST:
         result = payload.get("tool_response")

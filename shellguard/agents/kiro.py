@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from shellguard.agents.model import Payload
 
-TOOLS = {"execute_bash": "command", "shell": "command", "executebash": "command"}
+TOOLS = {"execute_bash": "command", "shell": "command", "executeBash": "command"}
 EVENTS = {"preToolUse": PRE, "postToolUse": POST, "userPromptSubmit": TURN}
 
 

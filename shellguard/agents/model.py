@@ -10,8 +10,28 @@ if TYPE_CHECKING:
 
     Payload: TypeAlias = Mapping[str, Any]
 
+ASIDE = frozenset(
+    (
+        *("description", "explanation", "goal", "justification", "reason", "summary", "title"),
+        *("security_risk", "riskLevel", "riskLevelReason"),  # what the model thinks of its own command
+        *("timeout", "timeout_ms", "timeoutMs", "timeoutSec", "delay_ms", "yield_time_ms", "block_until_ms"),
+        *("initial_wait", "initialWait", "max_output_tokens", "max_output_length", "check_interval"),
+        *("background", "run_in_background", "is_background", "isBackground", "async", "detach", "mode"),
+        *("fireAndForget", "notify_on_complete", "watch_patterns", "tty", "pty", "login"),
+        *("cwd", "workdir", "working_dir", "working_directory", "dir_path", "directory"),
+    )
+)
+"""Arguments of shell tools that do not change what a command is: why, how long, in the background, where. All others
+may (`is_input` sends the text to a program that runs, `shell` and `env` say what reads it), also those to come.
+"""
+NOTHING: tuple[object, ...] = (None, False, "", [], {})
+"""Values of an argument that say no more than its absence does."""
+
 PRE, PERMISSION, POST, TURN = "pre", "permission", "post", "turn"
 """Before a call, when the host is about to ask a person, after a call, and when the user has spoken."""
+
+JUDGED_SHELLS = ("bash", "sh", "dash", "zsh")
+"""The shells that a text is judged for where nobody says which one reads it."""
 
 SILENT, ALLOW, ASK, DENY = "silent", "allow", "ask", "deny"
 """What may be said of a call. `silent` leaves it to the host."""
@@ -30,11 +50,17 @@ class Call:
     wrote them, `command` is the shell text in them (empty for a turn). `session`, `agent` (the sub-agent) and
     `call_id` are empty where the host says nothing. Of a result: `result` is a text or parsed JSON, `failed`
     and `exit_code` are None where nobody says. `text` is what the user said in a turn.
+
+    What runs may not be what the text says: `odd` names an argument of which nobody knows what it makes of the command
+    (empty: none). `shells` names the shells that are judged, for a host that runs what `SHELL` names; empty where it
+    runs one of ours whatever `SHELL` says. `typed`: the command is typed into a terminal, where control characters are
+    keys (Control-U takes back what was typed before it) and a second line may be read by the program of the first.
+    `history`: `!` brings back earlier lines there.
     """
 
     __slots__ = (
-        *("agent", "args", "call_id", "command", "cwd", "event", "exit_code", "failed", "named", "result"),
-        *("session", "text", "tool"),
+        *("agent", "args", "call_id", "command", "cwd", "event", "exit_code", "failed", "history", "named"),
+        *("odd", "result", "session", "shells", "text", "tool", "typed"),
     )
 
     def __init__(
@@ -57,6 +83,13 @@ class Call:
         self.args: dict[str, Any] = {} if args is None else args
         self.cwd, self.session, self.agent, self.call_id = cwd, session, agent, call_id
         self.result, self.failed, self.exit_code, self.text = result, failed, exit_code, text
+        self.odd, self.typed, self.history = "", False, False
+        self.shells: tuple[str, ...] = ()
+
+    def in_terminal(self) -> None:
+        """The command is typed into the terminal of a person, with the shell of that person."""
+        self.typed = self.history = True
+        self.shells = JUDGED_SHELLS
 
 
 class Answer:
@@ -148,9 +181,9 @@ def call_in(
 ) -> Call | None:
     """The call in a payload, without its result; None for an event or a tool that is no business of ours.
 
-    `events` is the host's; `tools` maps a shell tool, in lower case, to the argument that holds its command; the rest
-    are the host's names of fields (`said`: what the user said in a turn). Raises PayloadError for an event without a
-    name.
+    `events` is the host's; `tools` maps a shell tool, spelled as the host does, to the argument that holds its command;
+    the rest are the host's names of fields (`said`: what the user said in a turn). Raises PayloadError for an event
+    without a name.
     """
     named = text_at(payload, event)
     if not named:
@@ -172,13 +205,12 @@ def _shell_call(
 ) -> Call | None:
     """The part of a call that most hosts tell alike; None when the tool is no shell.
 
-    `tools` maps a shell tool, in lower case, to the argument that holds its command. Raises PayloadError for
-    a call of a shell whose command cannot be found: nobody may take it for harmless.
+    Raises PayloadError for a call of a shell whose command cannot be found: nobody may take it for harmless.
     """
     tool = payload.get(tool_name)
     if not isinstance(tool, str) or not tool:
         raise PayloadError("the payload names no tool")
-    argument = tools.get(tool.lower())
+    argument = tools.get(tool)
     if argument is None:
         return None
     args = payload.get(tool_input)
@@ -195,7 +227,11 @@ def _shell_call(
         command = command_of(command)
     if not isinstance(command, str):
         raise PayloadError(f"the call of {tool} has no text in {argument!r}")
-    return Call(event, named, tool, args, command, text_at(payload, "cwd", "working_dir", "workdir"))
+    call = Call(event, named, tool, args, command, text_at(payload, "cwd", "working_dir", "workdir"))
+    for name, value in args.items():
+        if name != argument and name not in ASIDE and value not in NOTHING:
+            call.odd = name
+    return call
 
 
 def whole(value: object) -> int | None:

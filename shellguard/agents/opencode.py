@@ -18,6 +18,7 @@ from shellguard.agents.model import (
     ALLOW,
     ASK,
     DENY,
+    JUDGED_SHELLS,
     PERMISSION,
     POST,
     PRE,
@@ -58,7 +59,10 @@ def decode(payload: Payload) -> Call | None:
         tool_name="tool",
         tool_input="args",
     )
-    if call is not None and call.event == POST:
+    if call is None:
+        return None
+    call.shells = (*JUDGED_SHELLS, "fish", "nu")  # in place of these two it runs another
+    if call.event == POST:
         call.result = payload.get("output")
     return call
 

@@ -37,7 +37,10 @@ def decode(payload: Payload) -> Call | None:
     """See `Host.decode`."""
     event = "event_type" if text_at(payload, "event_type") else "hook_event_name"
     call = call_in(payload, EVENTS, TOOLS, event=event, said="message")
-    if call is not None and call.event == POST:
+    if call is None:
+        return None
+    call.typed = True
+    if call.event == POST:
         add_result(call, payload)
     return call
 

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from shellguard.agents.model import Payload
 
-TOOLS = {"run_shell_command": "command", "shell": "command", "bash": "command"}
+TOOLS = {"run_shell_command": "command"}
 
 
 def decode(payload: Payload) -> Call | None:

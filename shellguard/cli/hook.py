@@ -150,7 +150,7 @@ def _answer(event: Event, data: bytes | None) -> None:
 
 
 def _name_in(payload: dict[str, Any]) -> str:
-    for key in ("hook_event_name", "event_type", "event"):
+    for key in ("hook_event_name", "event_type", "event", "hookName"):
         name = payload.get(key)
         if isinstance(name, str):
             return name
@@ -169,15 +169,49 @@ def _before(event: Event, call: Call, settings: Settings) -> None:
         if decision is not None and not decision.allows and action != DENY:
             event.entry["guard"] = decision.code
             action, reason = (ASK if decision.ask and event.host.can_ask else DENY), decision.text
-    unknown_shell = sys.platform == "win32" and event.host.name not in RUN_BASH_ON_WINDOWS
-    if action == ALLOW and (unknown_shell or call.event not in event.host.allows_at):
-        action, reason = SILENT, ""
+    if action == ALLOW:
+        doubt = _doubt(event.host, call)
+        if doubt:
+            event.entry["notes"] = [*event.entry.get("notes", []), doubt]
+        if doubt or call.event not in event.host.allows_at:
+            action, reason = SILENT, ""
     if action != ALLOW and settings["approval.checkpoint"] and settings["mode"] == "enforce":
         told = _checkpoint(call)
         if told:
             event.entry["deferred"] = True
             action, reason = DENY, told
     event.answer = Answer(action, reason)
+
+
+def _doubt(host: Host, call: Call) -> str:
+    """Why what runs may not be the text that was judged, read as a shell of ours reads it; empty where it is."""
+    if sys.platform == "win32":
+        return "" if host.name in RUN_BASH_ON_WINDOWS else "on Windows this host runs no shell of ours"
+    if call.shells:
+        shell = os.environ.get("SHELL", "").rpartition("/")[2]
+        if shell and shell not in call.shells:
+            return f"this host runs what SHELL names: {shell[:40]}"
+    if call.odd:
+        return f"nobody knows what the argument {call.odd[:40]!r} makes of the command"
+    if call.typed:
+        for char in call.command:
+            if char < " " or char == "\x7f":
+                return "this host types the command, where a control character is a key, and a line may be an answer"
+    if call.history and _recalls(call.command):
+        return "this host types the command, and `!` in it brings back an earlier one"
+    return ""
+
+
+def _recalls(command: str) -> bool:
+    """Whether a shell with a history may put an earlier line in the place of a part of this one."""
+    if command[:1] == "^":
+        return True
+    at = command.find("!")
+    while at >= 0:
+        if command[at + 1 : at + 2] not in ("", " ", "\n", "="):
+            return True
+        at = command.find("!", at + 1)
+    return False
 
 
 def _verdict(call: Call, settings: Settings) -> Verdict:

@@ -24,6 +24,7 @@ ANSWERS = Path(__file__).parent / "answers.txt"
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SHELLGUARD_HOME", str(tmp_path))
+    monkeypatch.setenv("SHELL", "/bin/bash")
     monkeypatch.setattr("shellguard.agents.settings.MANAGED", str(tmp_path / "none.toml"))
     return tmp_path
 
@@ -313,3 +314,114 @@ def test_where_another_shell_runs_the_text_nothing_is_allowed(
     for tool in ("powershell", "PowerShell"):
         data = {**payload(name, "pre", "ls"), "tool_name": tool, "tool": tool}
         assert decision(name, "pre", answered([name], json.dumps(data).encode())) == "silent"
+
+
+def with_arguments(name: str, event: str, more: dict[str, object]) -> bytes:
+    """A payload in which the model gave more arguments than the command."""
+    told = payload(name, event)
+    [key] = [key for key in ("args", "tool_input", "toolInput") if key in told]
+    told[key] = {**told[key], **more}
+    return json.dumps(told).encode()
+
+
+def deciding(name: str) -> list[str]:
+    return [event for event in ("pre", "permission") if event in events_of(name)]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_an_argument_that_may_change_what_runs_lets_nothing_pass(name: str, home: Path) -> None:
+    odd: dict[str, object] = {
+        "shell": "/tmp/x",
+        "env": {"PATH": "."},
+        "interpreter": "python3",
+        "args": ["-rf"],
+        "stdin": "rm x",
+        "is_input": True,
+        "reset": True,
+        "sandbox_permissions": "require_escalated",
+        "prefix": ["sudo"],
+        "with_escalated_permissions": True,
+        "dangerouslyDisableSandbox": True,
+        "of_next_year": 1,
+    }
+    for event in deciding(name):
+        plain = decision(name, event, hook(name, event))
+        for argument, value in odd.items():
+            said = decision(name, event, answered([name], with_arguments(name, event, {argument: value})))
+            assert said == "silent", argument
+            for nothing in (None, False, ""):
+                data = with_arguments(name, event, {argument: nothing})
+                assert decision(name, event, answered([name], data)) == plain
+        aside: dict[str, object] = {
+            "description": "x",
+            "timeout": 9,
+            "run_in_background": True,
+            "workdir": "/",
+            "is_background": True,
+        }
+        assert decision(name, event, answered([name], with_arguments(name, event, aside))) == plain
+    assert "of_next_year" in (home / "state" / "log" / "decisions.jsonl").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_tool_of_another_name_is_no_shell_of_the_host(name: str) -> None:
+    """Servers may bring tools of any name; what they do with a command nobody knows."""
+    for event in deciding(name):
+        [key] = [key for key in ("tool", "tool_name", "toolName") if key in payload(name, event)]
+        known = payload(name, event)[key]
+        for other in (
+            known.upper(),
+            known.swapcase(),
+            f"mcp__x__{known}",
+            f"mcp_x_{known}",
+            f"x.{known}",
+            f" {known}",
+        ):
+            data = json.dumps({**payload(name, event), key: other}).encode()
+            assert decision(name, event, answered([name], data)) == "silent", other
+
+
+def test_a_tool_of_a_server_with_the_name_of_the_shell_is_none() -> None:
+    told = {**payload("gemini", "pre"), "mcp_context": {"server_name": "x", "tool_name": "run_shell_command"}}
+    assert decision("gemini", "pre", answered(["gemini"], json.dumps(told).encode())) == "silent"
+
+
+TYPED = ("cursor", "openhands", "vscode")
+"""Hosts that type a command into a terminal, or may."""
+WITH_HISTORY = ("cursor", "vscode")
+OTHER_SHELLS: dict[str, tuple[str, ...]] = {"cursor": (), "opencode": ("fish", "nu"), "vscode": ()}
+"""Hosts that run what `SHELL` names -> those in the place of which they run one of ours."""
+
+
+def test_copilot_is_told_apart_from_the_editor_that_reads_its_file() -> None:
+    for event in ("pre", "permission"):
+        data = json.dumps(payload("vscode", event, "ls\nls")).encode()
+        assert decision("vscode", event, answered(["copilot"], data)) == "silent"
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_what_is_typed_has_no_keys_in_it(name: str) -> None:
+    for event in deciding(name):
+        plain = decision(name, event, hook(name, event))
+        for command in ("echo 'x'\x15rm y", "ls a\tb", "ls \x7f", "git log\nsort x", "ls \x1b[A"):
+            expected = "silent" if name in TYPED else plain
+            assert decision(name, event, hook(name, event, command, command)) == expected, command
+        for command in ("echo !!", 'echo "!rm"', "ls !$", "echo !-2"):
+            expected = "silent" if name in WITH_HISTORY else plain
+            assert decision(name, event, hook(name, event, command, command)) == expected, command
+        for command in ("find . ! -name x", "[ a != b ]", "echo a! b"):
+            assert decision(name, event, hook(name, event, command, command)) == plain, command
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("shell", ["fish", "nu", "pwsh", "tcsh", "ksh", "xonsh"])
+def test_where_the_user_has_another_shell_its_host_allows_nothing(
+    name: str, shell: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """fish takes `\\'` in quotes for a quote: what is text for bash are commands for fish."""
+    for event in deciding(name):
+        plain = decision(name, event, hook(name, event))
+        monkeypatch.setenv("SHELL", f"/usr/bin/{shell}")
+        expected = "silent" if shell not in OTHER_SHELLS.get(name, shell) else plain
+        assert decision(name, event, hook(name, event)) == expected
+        monkeypatch.setenv("SHELL", "/bin/zsh")
