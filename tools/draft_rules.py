@@ -16,12 +16,13 @@ import argparse
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
-from shellguard.cli.helptext import commands_for, completions_of, manual_at, output_of, program_of
+from shellguard.cli.helptext import output_of, told_of
 from shellguard.rules.draft import draft
 from shellguard.rules.load import load_text
-from shellguard.rules.told import Told, from_bash, from_fig, from_fish, from_help, from_manual
+from shellguard.rules.told import Told, from_fig
 
 _NODE = """
 import(process.argv[1]).then(async (module) => {
@@ -46,36 +47,6 @@ def fig_of(folder: Path, tool: str) -> Told:
     return from_fig(json.loads(told or b"null"))
 
 
-def told_of(tool: str, *, fig: Path | None = None, deep: bool = False) -> Told:
-    """What is said of a tool, installed or not. Runs it for its help when it is."""
-    told = Told()
-    program = program_of(tool)
-    if program is not None:
-        printed = {command[0]: output_of(command) for command in commands_for(tool)}
-        told.add(from_help(printed.pop(program, "")))
-        told.add(from_manual(manual_at("".join(printed.values()))))
-        if deep:
-            add_subcommands(told, [program], 2)
-    fish, bash = completions_of(tool)
-    told.add(from_fish(fish, tool), sure=False)
-    if fig is not None:
-        told.add(fig_of(fig, tool), sure=False)
-    if not told.commands:
-        told.add(from_bash(bash), sure=False)
-    return told
-
-
-def add_subcommands(told: Told, words: list[str], depth: int) -> None:
-    """What `TOOL SUBCOMMAND --help` says of each subcommand, and of those below it."""
-    for names, below in told.subcommands():
-        said = from_help(output_of([*words, names[0], "--help"]))
-        if said.says_the_same(told):
-            continue
-        below.add(said)
-        if depth > 1:
-            add_subcommands(below, [*words, names[0]], depth - 1)
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Writes the drafts, or prints them."""
     parser = argparse.ArgumentParser(
@@ -93,8 +64,9 @@ def main(arguments: list[str] | None = None) -> int:
     )
     args = parser.parse_args(arguments)
     silent = 0
+    specs = None if args.fig is None else partial(fig_of, args.fig)
     for tool in args.tools:
-        told = told_of(tool, fig=args.fig, deep=args.deep)
+        told = told_of(tool, output_of, depth=2 if args.deep else 0, others=specs)
         if not (told.options or told.commands):
             print(f"{tool}: nothing that is installed says anything of it", file=sys.stderr)
             silent += 1

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a tool says of itself: `TOOL --help`, its manual page, its completion files, for a draft of its rule.
 
-Running somebody's tool is the one thing of this kind that shellguard does, so the caller says so first. The tool gets
-an empty folder for its current and its home folder, nothing on standard input, a few variables and a time limit; no
-shell is between.
+Running somebody's tool is more than looking at it, so `shellguard rules new` says so first. The tool gets an empty
+folder for its current and its home folder, nothing on standard input, a few variables and a time limit; no shell is
+between.
 """
 
 from __future__ import annotations
@@ -17,6 +17,12 @@ import subprocess
 import tempfile
 import time
 import zlib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from shellguard.rules.told import Told
 
 TIME_LIMIT = 5.0
 """Seconds for one program."""
@@ -36,6 +42,45 @@ def commands_for(tool: str) -> list[list[str]]:
     program, man = program_of(tool), program_of("man")
     commands = [] if program is None else [[program, "--help"]]
     return commands if man is None else [*commands, [man, "-w", tool]]
+
+
+def told_of(
+    tool: str,
+    ask: Callable[[list[str]], str],
+    *,
+    depth: int = 0,
+    others: Callable[[str], Told] | None = None,
+) -> Told:
+    """What the help, the manual page and the completion files of a tool say together; the latter of any tool.
+
+    `ask` runs a command and gives what it prints. With a `depth`, `TOOL SUBCOMMAND --help` is asked too, so many levels
+    down, for the subcommands that the help names. `others` is one more source, believed like completion files.
+    """
+    from shellguard.rules.told import Told, from_bash, from_fish, from_help, from_manual
+
+    told, program = Told(), program_of(tool)
+    if program is not None:
+        printed = {command[0]: ask(command) for command in commands_for(tool)}
+        told.add(from_help(printed.pop(program, "")))
+        _add_subcommands(told, [program], ask, depth)
+        told.add(from_manual(manual_at("".join(printed.values()))))
+    fish, bash = completions_of(tool)
+    told.add(from_fish(fish, tool), sure=False)
+    if others is not None:
+        told.add(others(tool), sure=False)
+    if not told.commands:  # it holds the options of all subcommands in one heap
+        told.add(from_bash(bash), sure=False)
+    return told
+
+
+def _add_subcommands(told: Told, words: list[str], ask: Callable[[list[str]], str], depth: int) -> None:
+    from shellguard.rules.told import from_help
+
+    for names, below in told.subcommands() if depth else ():
+        said = from_help(ask([*words, names[0], "--help"]))
+        if not said.says_the_same(told):
+            below.add(said)
+            _add_subcommands(below, [*words, names[0]], ask, depth - 1)
 
 
 def manual_at(place: str) -> str:

@@ -8,10 +8,6 @@ import rich_click as click
 from shellguard.cli.shelves import say
 from shellguard.explain import visible
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from shellguard.rules.told import Told
-
 
 @click.command()
 @click.argument("tool")
@@ -36,6 +32,7 @@ def new(tool: str, source: str | None, output: str | None, deep: bool) -> None:
     """
     import datetime
 
+    from shellguard.cli.helptext import program_of, told_of
     from shellguard.cli.streams import read_text
     from shellguard.rules.draft import draft, version_in
     from shellguard.rules.load import load_text
@@ -45,7 +42,10 @@ def new(tool: str, source: str | None, output: str | None, deep: bool) -> None:
         raise click.UsageError(f"{visible(repr(tool))} cannot be the name of a command: no path, no blanks.")
     version = ""
     if source is None:
-        told, version = _told_by(tool, deep)
+        program = program_of(tool)
+        if program is None:
+            raise click.UsageError(f"{tool} is not installed; `--from FILE` reads its help text from a file.")
+        told, version = told_of(tool, _output_of, depth=int(deep)), _output_of([program, "--version"])
     else:
         text = read_text(source)
         told = from_manual(text) if text.lstrip().startswith((".", "'\\\"")) else from_help(text)
@@ -70,28 +70,6 @@ def _may_name(tool: str) -> bool:
         and not set(tool) & set(" /\\\"'`#,{}")
         and not tool.startswith(("-", "."))
     )
-
-
-def _told_by(tool: str, deep: bool) -> tuple[Told, str]:
-    """What the tool's help, its manual page and its completion files say together; and what it says of its version."""
-    from shellguard.cli.helptext import commands_for, completions_of, manual_at, program_of
-    from shellguard.rules.told import from_bash, from_fish, from_help, from_manual
-
-    program = program_of(tool)
-    if program is None:
-        raise click.UsageError(f"{tool} is not installed; `--from FILE` reads its help text from a file.")
-    printed = {command[0]: _output_of(command) for command in commands_for(tool)}
-    told = from_help(printed.pop(program, ""))
-    for names, below in told.subcommands() if deep else ():
-        said = from_help(_output_of([program, names[0], "--help"]))
-        if not said.says_the_same(told):
-            below.add(said)
-    told.add(from_manual(manual_at("".join(printed.values()))))
-    fish, bash = completions_of(tool)
-    told.add(from_fish(fish, tool), sure=False)
-    if not told.commands:  # it holds the options of all subcommands in one heap
-        told.add(from_bash(bash), sure=False)
-    return told, _output_of([program, "--version"])
 
 
 def _output_of(command: list[str]) -> str:
