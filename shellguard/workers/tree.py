@@ -2,12 +2,14 @@
 """One attempt of a worker as a process tree: started, watched without missing its end, and none of it left over.
 
 The only code that starts and ends workers. On POSIX a keeper (`keeper.py`) stands between, to which the tree belongs;
-on Windows the tree is ended by taskkill.
+on Windows the tree is in a job (`windows.py`), which ends with the process that made it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import marshal
 import os
 import select
 import signal
@@ -16,9 +18,11 @@ import sys
 import threading
 import time
 
+from shellguard.workers import keeper
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from types import FrameType, TracebackType
     from typing import Any
 
@@ -26,6 +30,9 @@ POLL_SECONDS = 0.05
 
 MAX_WAIT_SECONDS = 3600.0
 """Of one call of select, which refuses numbers that are too large; it is called again."""
+
+KEEPER_ENVIRONMENT = {"LC_ALL": "C.UTF-8"}
+"""All that the keeper gets. What the worker gets comes in its order, so that no variable of it reaches the keeper."""
 
 STOPPING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -41,6 +48,10 @@ class Stop:
         self.wake, self._write = os.pipe()
         os.set_blocking(self._write, False)
         self._before: dict[int, Any] = {}
+
+    def came(self) -> bool:
+        """Whether a signal came."""
+        return self.number is not None
 
     def __enter__(self) -> Stop:
         if threading.current_thread() is threading.main_thread():
@@ -64,31 +75,65 @@ class Stop:
         os.close(self._write)
 
 
+class ChangedError(OSError):
+    """A file of a frozen command is not what it was: nothing was started. `filename` is it."""
+
+
 class Worker:
     """One attempt. `status` is None until all of it has ended, then that of waitpid: negative for a signal.
 
-    Raises OSError when it cannot be started.
+    `files`: identities (`keeper.identity`) that are compared right before the command takes the place of the child.
+    `output`: a descriptor for what it prints, else ours. `grace`: seconds between asking and ending. `hidden`: the
+    keeper is closed to other processes of the user. `cgroup`: a path of `cgroup.py`. `reaper`: this process is a
+    reaper and starts nothing else, so that it may end what is left when the keeper was killed.
+    `left` then names what could not be ended; `lost` tells that the keeper was killed, and nobody knows the status.
+    Raises OSError when it cannot be started, `ChangedError` when a file is another one.
     """
 
-    def __init__(self, argv: tuple[str, ...], cwd: str, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        argv: tuple[str, ...],
+        cwd: str,
+        environment: Mapping[str, str],
+        *,
+        files: Sequence[Mapping[str, Any]] = (),
+        output: int | None = None,
+        grace: float = keeper.GRACE_SECONDS,
+        hidden: bool = False,
+        cgroup: str | None = None,
+        reaper: bool = False,
+    ) -> None:
         self.status: int | None = None
+        self.left: tuple[int, ...] = ()
+        self.lost = False
+        self._reaper = reaper
         if os.name == "nt":
-            self._process = subprocess.Popen(
-                argv,
-                cwd=cwd,
-                env=dict(environment),
-                stdin=subprocess.DEVNULL,
-                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-            )
+            from shellguard.workers.windows import Job
+
+            self._job = Job()
+            self._process = self._job.start(argv, cwd, environment, output)
+            self.pid = self.keeper = self._process.pid
+            self._grace = grace
             return
+        order = {
+            "argv": [os.fsencode(word) for word in argv],
+            "cwd": os.fsencode(cwd),
+            "environment": {os.fsencode(name): os.fsencode(value) for name, value in environment.items()},
+            "files": [dict(each) for each in files],
+            "grace": grace,
+            "hidden": hidden,
+            "cgroup": cgroup,
+        }
         theirs, self._control = os.pipe()
         self._report, write = os.pipe()
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", _keeper(), str(theirs), str(write), *argv],
-                cwd=cwd,
-                env=dict(environment),
-                stdin=subprocess.DEVNULL,
+                [sys.executable, "-I", "-S", _keeper(), str(theirs), str(write)],
+                cwd="/",
+                env=KEEPER_ENVIRONMENT,
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=output,
                 start_new_session=True,
                 pass_fds=(theirs, write),
             )
@@ -98,14 +143,46 @@ class Worker:
         finally:
             os.close(theirs)
             os.close(write)
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError), self._process.stdin:
+            self._process.stdin.write(marshal.dumps(order))
+        self.keeper = self._process.pid
         self._buffer = b""
         began = self._line()
         if not began.startswith("started "):
             self._close()
             self._process.wait()
-            number = int(began.removeprefix("failed ") or 0)
+            what, _, rest = began.partition(" ")
+            if what == "changed":
+                raise ChangedError(errno.EACCES, "it is another file now", rest)
+            number = int(rest) if what == "failed" else errno.ECHILD
             raise OSError(number, os.strerror(number), argv[0])
         self.pid = int(began.removeprefix("started "))
+
+    @property
+    def watched(self) -> int | None:
+        """A descriptor that can be read once something has happened; `look` then says whether all is over."""
+        return None if os.name == "nt" else self._report
+
+    def look(self) -> bool:
+        """Whether all of it has ended, to be asked when `watched` can be read, or now and then on Windows."""
+        if self.status is None:
+            if os.name == "nt":
+                self.status = self._process.poll()
+                if self.status is not None:
+                    self._job.end()
+            else:
+                self._ended(self._line())
+        return self.status is not None
+
+    def ask(self, number: int) -> None:
+        """Passes a signal on to everything; what has not ended after the grace is ended."""
+        if os.name == "nt":
+            self._job.ask(self._process)
+            return
+        letters = [letter for letter, name in keeper.ASKING.items() if getattr(signal, name) == number]
+        with contextlib.suppress(OSError):
+            os.write(self._control, letters[0] if letters else b"t")
 
     def wait(self, stop: Stop, seconds: float | None) -> str:
         """Waits until all of it has ended (`ended`), the time is over (`timeout`) or a signal came (`stopped`)."""
@@ -123,34 +200,46 @@ class Worker:
         """Asks the worker to end, then ends it and everything below it; returns when nothing is left."""
         if self.status is None:
             if os.name == "nt":
-                taskkill = ["taskkill", "/T", "/F", "/PID", str(self._process.pid)]
-                subprocess.run(taskkill, capture_output=True, check=False)
+                self.ask(signal.SIGTERM)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(self._grace)
+                self._job.end()
                 self.status = self._process.wait()
                 return
-            with contextlib.suppress(OSError):
-                os.write(self._control, b"t")
+            self.ask(signal.SIGTERM)
             self._ended(self._line())
-        if os.name != "nt":
-            self._close()
-            self._process.wait()
+        self.close()
+
+    def close(self) -> None:
+        """Lets go of what has ended."""
+        if os.name == "nt":
+            self._job.end()
+            return
+        self._close()
+        self._process.wait()
 
     def _look(self, stop: Stop, left: float) -> None:
         if os.name == "nt":
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.status = self._process.wait(min(left, POLL_SECONDS))
+                self._job.end()
             return
         ready = select.select([stop.wake, self._report], [], [], left)[0]
         if self._report in ready:
-            self._ended(self._line())
+            self.look()
 
     def _ended(self, line: str) -> None:
-        if line.startswith("ended "):
-            self.status = int(line.removeprefix("ended "))
+        words = line.split(" ")
+        if words[0] == "ended":
+            self.status, self.left = int(words[1]), tuple(int(pid) for pid in words[2:])
             return
         # The keeper was killed. Nobody knows how its worker ends; the group is still there if its leader is.
+        self.lost = True
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if os.getsid(self.pid) == self.pid:
                 os.killpg(self.pid, signal.SIGKILL)
+        if self._reaper:
+            self.left = tuple(keeper.end_orphans(self.keeper))
         self.status = -int(signal.SIGKILL)
 
     def _line(self) -> str:
@@ -161,7 +250,7 @@ class Worker:
                 return ""
             self._buffer += data
         line, _, self._buffer = self._buffer.partition(b"\n")
-        return line.decode("ascii")
+        return os.fsdecode(line)
 
     def _close(self) -> None:
         for descriptor in (self._control, self._report):
@@ -170,4 +259,4 @@ class Worker:
 
 
 def _keeper() -> str:
-    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "keeper.py")
+    return os.path.abspath(keeper.__file__)

@@ -18,7 +18,7 @@ import pytest
 
 from shellguard.approval import checkpoint, requests
 from shellguard.approval.store import Store
-from shellguard.workers import foreman
+from shellguard.workers import foreman, keeper
 from shellguard.workers.foreman import Settings
 from shellguard.workers.supervisor import Order, Report, supervise
 from tests.approval.repos import Repo, everything_in_progress, files_below
@@ -622,9 +622,8 @@ def test_when_the_keeper_is_killed_so_is_the_worker(repo: Repo) -> None:
         limit = time.monotonic() + 30
         while not (repo.top / "begun").exists() and time.monotonic() < limit:
             time.sleep(0.02)
-        for pid in processes_with("keeper.py"):
-            if os.path.realpath(f"/proc/{pid}/cwd") == os.path.realpath(repo.top):
-                os.kill(pid, signal.SIGKILL)
+        for pid in set(processes_with("keeper.py")) & set(keeper.below(os.getpid(), None)):
+            os.kill(pid, signal.SIGKILL)
 
     thread = threading.Thread(target=kill)
     thread.start()
