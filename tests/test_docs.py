@@ -145,9 +145,32 @@ def test_the_public_names_are_listed() -> None:
         (("rule", "SG204"), "", 0),
         (("rule", "none"), "", 1),
         (("rule", "--none"), "", 2),
+        (("log",), "", 0),
+        (("log", "--none"), "", 2),
+        (("why", "none"), "", 1),
+        (("config", "show"), "", 0),
+        (("guard", "run"), "no\n", 0),
+        (("guard", "run", "--config", "none"), "", 2),
+        (("guard", "check", "none"), "", 2),
+        (("guard", "release", "none", "--state", "none"), "", 2),
+        (("replay", str(ROOT / "corpus" / "own.jsonl")), "", 0),
+        (("replay", "none"), "", 2),
+        (("corpus", "count", "--corpus", "none"), "", 2),
+        (("approve", "check", "ls"), "", 0),
+        (("approve", "check", "git push"), "", 1),
+        (("approve", "check", "--none"), "", 2),
+        (("rules", "check", "ls"), "", 0),
+        (("rules", "check", "none"), "", 2),
+        (("doctor", "claude"), "", 1),
+        (("uninstall", "claude"), "", 0),
+        (("install", "none"), "", 2),
     ],
 )
-def test_the_exit_statuses_are_those_of_the_table(arguments: tuple[str, ...], text: str, status: int) -> None:
+def test_the_exit_statuses_are_those_of_the_table(
+    arguments: tuple[str, ...], text: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("SHELLGUARD_HOME", str(tmp_path / "own"))
     assert run(*arguments, text=text).returncode == status
 
 
