@@ -93,9 +93,10 @@ class Manifest:
         """Paths that are not in the snapshot, ignored files aside."""
         if self.snapshot is None:
             return () if self.files is None else self.files.not_saved
-        return tuple(
+        found = (
             os.path.join(below, path) for below, part in self.snapshot.parts() for path in part.not_saved
         )
+        return tuple(dict.fromkeys(found))
 
     def as_object(self) -> dict[str, Any]:
         """The manifest as JSON has it."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 
-from shellguard.approval.git import Git, GitError
+from shellguard.approval.git import Git, GitError, GitTimeoutError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,6 +108,8 @@ def _hashes(git: Git, paths: Sequence[str]) -> dict[str, str]:
     try:
         names = git.text("hash-object", "-w", "--no-filters", "--stdin-paths", data=data).split("\n")
         return dict(zip(paths, names, strict=True))
+    except GitTimeoutError:
+        raise
     except (GitError, ValueError):
         if len(paths) == 1:
             return {}

@@ -8,8 +8,12 @@ files.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
+import stat
 import subprocess
+import time
 
 from shellguard.errors import ShellguardError
 
@@ -27,6 +31,10 @@ class GitError(ShellguardError):
 
     def __str__(self) -> str:
         return f"git {self.arguments[0]}: {self.message or f'exit status {self.status}'}"
+
+
+class GitTimeoutError(GitError):
+    """A git command did not end within `LIMIT_SECONDS`. To try it once more would take as long."""
 
 
 KEPT = frozenset(
@@ -58,6 +66,48 @@ def _failed_filter(message: str) -> str | None:
     return None
 
 
+ASKED = frozenset({".gitignore", ".gitattributes", ".gitmodules"})
+"""Files of a work tree that git opens without a look at what they are. Source: gitignore(5), gitattributes(5)."""
+
+PATIENCE_SECONDS = 1.0
+"""After this time it is asked what a command may be waiting for; then after twice as long, and so on."""
+
+RELEASE_SECONDS = 0.02
+"""How often the pipes are let go that are known."""
+
+LIMIT_SECONDS = 900.0
+"""What takes longer than this, whatever the reason, has failed."""
+
+
+def _pipes(top: str) -> list[str]:
+    """The pipes below a folder that git would wait at for somebody to write."""
+    found = []
+    for folder, folders, files in os.walk(top):
+        if ".git" in folders:
+            folders.remove(".git")
+        for name in ASKED.intersection(files):
+            path = os.path.join(folder, name)
+            with contextlib.suppress(OSError):
+                if stat.S_ISFIFO(os.stat(path).st_mode):
+                    found.append(path)
+    return found
+
+
+def _let_go(pipe: str) -> None:
+    """Whoever waits at the pipe finds it empty: it is opened for writing and closed. Nobody there: nothing happens."""
+    with contextlib.suppress(OSError):
+        os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Ends a command and what it has started, filters and hooks."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if os.name == "nt":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
 class Git:
     """git in one folder. `extra` are variables for every call: another index, another store of objects."""
 
@@ -70,11 +120,13 @@ class Git:
         """What the last command said on standard error."""
         self.lenient: tuple[str, ...] = ()
         """Filters of the configuration that fail, and without which it has to go on."""
+        self.pipes: list[str] = []
+        """Pipes in the place of files that a command has waited at."""
 
     def having(self, **extra: str) -> Git:
         """The same with more variables."""
         other = Git(self.folder, {**self.extra, **extra})
-        other.lenient, other.settings = self.lenient, self.settings
+        other.lenient, other.settings, other.pipes = self.lenient, self.settings, self.pipes
         return other
 
     def patient(self, *arguments: str, data: bytes = b"") -> None:
@@ -96,36 +148,57 @@ class Git:
 
         Without `hooks` the hooks of the repository do not run: one that fails must not cost a snapshot. The process has
         a session of its own, so that a key pressed at the terminal does not end it half-way.
-        Raises: GitError for a status that is not in `statuses`, or where git cannot be started.
+        Raises: GitError for a status that is not in `statuses`, or where git cannot be started; GitTimeoutError.
         """
         settings = ["-c", "core.fsmonitor=false", "-c", "gc.auto=0", "-c", "core.quotePath=false"]
         # A file that was written again with its size and time is another one, whatever the repository thinks of it.
         settings += ["-c", "core.checkStat=default", "-c", "core.trustctime=true"]
-        settings += [
-            "-c",
-            "core.safecrlf=false",
-            *self.settings,
-            *(word for name in self.lenient for word in _lenient(name)),
-        ]
+        settings += ["-c", "core.safecrlf=false", *self.settings]
+        settings += [word for name in self.lenient for word in _lenient(name)]
         if not hooks:
             settings += ["-c", f"core.hooksPath={os.devnull}"]
         try:
-            done = subprocess.run(
+            process = subprocess.Popen(
                 ["git", *settings, *arguments],
                 cwd=self.folder,
                 env=environment(self.extra),
-                input=data,
-                capture_output=True,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
                 start_new_session=True,
-                check=False,
             )
         except OSError as error:
             raise GitError(arguments, 127, error.strerror or "it cannot be started") from None
-        self.said = os.fsdecode(done.stderr)
-        if done.returncode not in statuses:
-            message = done.stderr.decode("utf-8", "replace").strip()
-            raise GitError(arguments, done.returncode, message)
-        return done.returncode, done.stdout
+        with process:
+            output, errors = self._output_of(process, arguments, data)
+        self.said = os.fsdecode(errors)
+        if process.returncode not in statuses:
+            message = errors.decode("utf-8", "replace").strip()
+            raise GitError(arguments, process.returncode, message)
+        return process.returncode, output
+
+    def _output_of(
+        self, process: subprocess.Popen[bytes], arguments: Sequence[str], data: bytes
+    ) -> tuple[bytes, bytes]:
+        """What a command prints, on both outputs. A pipe that it waits at is let go, and is in `pipes` from then on."""
+        limit, seconds = time.monotonic() + LIMIT_SECONDS, PATIENCE_SECONDS
+        given: bytes | None = data
+        try:
+            while True:
+                try:
+                    return process.communicate(given, RELEASE_SECONDS if self.pipes else seconds)
+                except subprocess.TimeoutExpired:
+                    given = None  # it has it
+                if time.monotonic() >= limit:
+                    raise GitTimeoutError(arguments, 124, f"it took more than {LIMIT_SECONDS:.0f} s")
+                if not self.pipes:
+                    self.pipes += _pipes(self.folder)
+                    seconds = min(2 * seconds, LIMIT_SECONDS / 10)
+                for pipe in self.pipes:
+                    _let_go(pipe)
+        except BaseException:
+            _kill(process)
+            raise
 
     def text(self, *arguments: str, data: bytes = b"") -> str:
         """The output of one command, without the newline at its end; bytes that are no UTF-8 as lone surrogates."""

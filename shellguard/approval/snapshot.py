@@ -17,7 +17,7 @@ import tempfile
 from dataclasses import dataclass, field
 
 from shellguard.approval import exact
-from shellguard.approval.git import Git, GitError, work_tree
+from shellguard.approval.git import Git, GitError, GitTimeoutError, work_tree
 from shellguard.errors import ShellguardError
 
 TYPE_CHECKING = False
@@ -146,6 +146,7 @@ def _take(work: _Work, git: Git, name: str | None, depth: int) -> Snapshot:
     ignored = (
         git.names("ls-files", "-o", "-i", "--exclude-standard", "--directory", "-z") if work.keep else []
     )
+    work.not_saved += [os.path.relpath(pipe, git.folder) for pipe in git.pipes]
     return Snapshot(
         git.folder,
         tree,
@@ -211,6 +212,8 @@ def _add_all(work: _Work) -> None:
             work.git.patient("-c", "advice.addEmbeddedRepo=false", "add", "-A", *sparse, *paths)
             work.not_saved += _unread(work.git.said)
             return
+        except GitTimeoutError:
+            raise
         except GitError as error:
             found = [path for path in _blamed(error.message) if path not in work.excluded]
             found = found or [path for path in _repositories(work.git.folder) if path not in work.excluded]
@@ -245,6 +248,8 @@ def _add_each(work: _Work) -> None:
             if lot:
                 data = b"\0".join(lot) + b"\0"
                 work.git.patient("update-index", "--add", "--remove", "--replace", "-z", "--stdin", data=data)
+        except GitTimeoutError:
+            raise
         except GitError:
             half = len(lot) // 2
             if half:

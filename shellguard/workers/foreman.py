@@ -159,10 +159,9 @@ def _tree_to_commit(git: Git, left: Snapshot) -> str:
         for line in git.run("ls-tree", "-r", "-z", left.head)[1].split(b"\0"):
             if line.startswith(b"160000 "):
                 known.add(os.fsdecode(line.partition(b"\t")[2]))
-    named = (
-        git.asks("config", "--file", os.path.join(git.folder, ".gitmodules"), "--get-regexp", r"\.path$")
-        or ""
-    )
+    modules = os.path.join(git.folder, ".gitmodules")
+    # What this waits at (`Git.pipes`) is nothing that the snapshots lack.
+    named = Git(git.folder).asks("config", "--file", modules, "--get-regexp", r"\.path$") or ""
     known |= {line.partition(" ")[2] for line in named.split("\n")}
     strange = [each.path for each in left.nested if each.path not in known]
     alone = _left_alone(git)

@@ -520,7 +520,24 @@ def encoding_that_is_not_so(top: Path) -> None:
     (top / "x.u").write_bytes(b"a\0")
 
 
-UNTAKEN = [fifo_for_a_file, name_that_windows_reads_otherwise, name_of_git_itself, encoding_that_is_not_so]
+def pipe_that_git_reads(top: Path) -> None:
+    os.mkfifo(top / ".gitignore")
+
+
+def pipe_for_attributes(top: Path) -> None:
+    (top / "sub").mkdir()
+    (top / "sub/x").write_text("x")
+    os.mkfifo(top / "sub/.gitattributes")
+
+
+UNTAKEN = [
+    pipe_that_git_reads,
+    pipe_for_attributes,
+    fifo_for_a_file,
+    name_that_windows_reads_otherwise,
+    name_of_git_itself,
+    encoding_that_is_not_so,
+]
 
 
 @pytest.mark.parametrize("kind", UNTAKEN, ids=lambda each: each.__name__)

@@ -34,6 +34,8 @@ def act(action: str, words: list[str]) -> None:
         case "delete", [name]:
             if os.path.exists(name):
                 os.unlink(name)
+        case "pipe", [name]:
+            os.mkfifo(name)
         case "git", arguments:
             subprocess.run(["git", *arguments], check=True, capture_output=True)
         case "checkpoint", [command]:

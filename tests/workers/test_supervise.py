@@ -638,6 +638,16 @@ def _in(repo: Repo, pid: int) -> bool:
     return os.path.realpath(f"/proc/{pid}/cwd") == os.path.realpath(repo.top)
 
 
+def test_a_pipe_that_git_waits_at_ends_nothing(repo: Repo) -> None:
+    """Where a worker leaves one, the rest is saved, and its name is said."""
+    report = run(repo, writing(1), [["write", "work.txt", "2"], ["pipe", ".gitignore"], *ABORT])
+    assert (report.result, report.reason) == ("not-committed", "not-saved")
+    assert report.not_saved == (".gitignore",)
+    assert restored(repo, report) == repo.files()
+    os.unlink(repo.top / ".gitignore")
+    assert run(repo, [["pipe", ".gitmodules"], *writing(3)], writing(4)).result == "committed"
+
+
 @pytest.mark.parametrize("mark", ["--skip-worktree", "--assume-unchanged"])
 def test_what_git_was_told_to_leave_alone_is_saved_and_not_committed(repo: Repo, mark: str) -> None:
     repo.git("update-index", mark, "a.txt")
