@@ -99,7 +99,7 @@ def _judge(call: Call, scope: Scope, inquiry: Inquiry, settings: tuple[Setting, 
 
 
 def _keep(call: Call, log: Log, inquiry: Inquiry) -> None:
-    """Puts the call into the log, with the words that its rule says are written to."""
+    """Puts the call into the log, with the words that its rule says are written to, or become the current folder."""
     leaf = call.leaf
     written = [
         value
@@ -120,7 +120,11 @@ def _keep(call: Call, log: Log, inquiry: Inquiry) -> None:
     path = [call.levels[0].spec.name.partition(" ")[0]]
     for above, below in zip(call.levels, call.levels[1:], strict=False):
         path.append(above.words[len(above.words) - len(below.words) - 1].text)
-    log.call(call.words[0].text, tuple(path), tuple(leaf.words), tuple(written), call.span, inquiry)
+    folder = next(
+        (value for value, slots in call.placed if any(slot.role == "directory" for slot in slots)), None
+    )
+    name, words = call.words[0].text, tuple(leaf.words)
+    log.call(name, tuple(path), words, call.span, inquiry, tuple(written), folder)
 
 
 def _elsewhere(call: Call, inquiry: Inquiry) -> Inquiry:

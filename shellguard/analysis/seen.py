@@ -34,39 +34,40 @@ class Seen:
     """One command, in one way to read its words.
 
     `name` is the first word, empty where it is not known; `path` are the command and the subcommands that its rule
-    knows (`("git", "push")`), `words` what stands behind them. `written` are words that the rule says are written to.
+    knows (`("git", "push")`), `words` what stands behind them. `written` are words that the rule says are written to,
+    `folder` the one that it says becomes the current folder. `within`: it stands in a text that is a word of another
+    command, and `span` is that of the word.
     `via` are the commands that run this one, outermost first. `words_from` and `input_from` are ranges of the log: the
     commands whose output is part of a word, and those whose output is its standard input. `text` is the here-document
     or here-string that it reads, None where there is none.
     """
 
-    __slots__ = ("input_from", "name", "path", "span", "text", "via", "words", "words_from", "written")
+    __slots__ = (
+        *("folder", "input_from", "name", "path", "span", "text", "via", "within", "words", "words_from"),
+        "written",
+    )
 
     def __init__(
         self,
         name: str,
         path: tuple[str, ...],
         words: tuple[Value, ...],
-        written: tuple[Value, ...],
         span: Span,
-        via: tuple[str, ...],
         log: Log,
+        inquiry: Inquiry,
+        written: tuple[Value, ...],
+        folder: Value | None,
     ) -> None:
-        self.name, self.path, self.words, self.written, self.span, self.via = (
-            name,
-            path,
-            words,
-            written,
-            span,
-            via,
-        )
+        self.name, self.path, self.words, self.written, self.folder = name, path, words, written, folder
+        self.span, self.via = inquiry.place(span), tuple(frame.name for frame in inquiry.frames)
+        self.within = inquiry.origin is not None
         self.words_from, self.input_from, self.text = log.words_from, log.input_from, log.text
 
     def renamed(self, name: str, words: tuple[Value, ...], via: str | None = None) -> Seen:
         """The same call as one of another command; `via`: that it is run by this one."""
         other = Seen.__new__(Seen)
         other.name, other.path, other.words, other.written = name, (name,), words, self.written
-        other.span, other.text = self.span, self.text
+        other.span, other.text, other.within, other.folder = self.span, self.text, self.within, self.folder
         other.via = self.via if via is None else (*self.via, via)
         other.words_from, other.input_from = self.words_from, self.input_from
         return other
@@ -135,31 +136,20 @@ class Log:
         head = words[0]
         name = head.text if head.exact and not head.many else ""
         span = (head.span[0], max([word.span[1] for word in words]))
-        self._add(name, (name,), tuple(words[1:]), (), span, inquiry)
+        self.call(name, (name,), tuple(words[1:]), span, inquiry)
 
     def call(
         self,
         name: str,
         path: tuple[str, ...],
         words: tuple[Value, ...],
-        written: tuple[Value, ...],
         span: Span,
         inquiry: Inquiry,
+        written: tuple[Value, ...] = (),
+        folder: Value | None = None,
     ) -> None:
         """A command that its rule has bound."""
-        self._add(name, path, words, written, span, inquiry)
-
-    def _add(
-        self,
-        name: str,
-        path: tuple[str, ...],
-        words: tuple[Value, ...],
-        written: tuple[Value, ...],
-        span: Span,
-        inquiry: Inquiry,
-    ) -> None:
-        via = tuple(frame.name for frame in inquiry.frames)
-        self.commands.append(Seen(name, path, words, written, inquiry.place(span), via, self))
+        self.commands.append(Seen(name, path, words, span, self, inquiry, written, folder))
 
     def target(self, target: Value, span: Span) -> None:
         """A redirection that writes."""

@@ -237,9 +237,7 @@ class Calls:
         self.log, self.gates = log, gates
         self.by_name: dict[str, list[Seen]] = {}
         self.speakers = [
-            index
-            for index, seen in enumerate(log.commands)
-            if seen.text is not None or name_of(seen) in ("echo", "printf")
+            index for index, seen in enumerate(log.commands) if seen.text is not None or self.prints(seen)
         ]
         self.boxed = list(self._boxed(log.commands))
         for seen in [*log.commands, *self.boxed]:
@@ -260,6 +258,10 @@ class Calls:
         yield from found
         if found and depth > 0:
             yield from self._boxed(found, depth - 1)
+
+    def prints(self, seen: Seen) -> bool:
+        """Whether the call prints its words."""
+        return name_of(seen) in self.gates.printers
 
     def named(self, name: str) -> list[Seen]:
         """The calls of a command, by the name of its rule or the one that was used."""
@@ -292,7 +294,7 @@ class Calls:
                 places += [(index, word, seen.span) for word in (into or operands[1:][-1:])]
             elif seen.path[0] in self.gates.writers or name in self.gates.writers:
                 places += [(index, word, seen.span) for word in parted(seen.words, ())[1]]
-            elif name in ("cd", "pushd") and seen.words and (text := _text(seen.words[-1])) is not None:
+            elif seen.folder is not None and (text := _text(seen.folder)) is not None:
                 before = folders[-1][1] if folders else ""
                 folders.append(
                     (index, text if text[:1] in ("/", "~") else f"{before}/{text}" if before else text)
@@ -316,7 +318,7 @@ class Calls:
             return
         places: list[int] = []
         for index, seen in enumerate(commands):
-            if id(seen) in ids or (name_of(seen) in ("echo", "printf") and _within(places, seen.words_from)):
+            if id(seen) in ids or (self.prints(seen) and _within(places, seen.words_from)):
                 places.append(index)
         files = self._files_from(ids, places)
         known = {seen: (call, rule) for seen, call, rule in self.interpreters()}
@@ -383,7 +385,7 @@ class Calls:
         for before in self.heard(seen):
             if before.text is not None:
                 yield before.text.text
-            if name_of(before) in ("echo", "printf"):
+            if self.prints(before):
                 yield " ".join(word.text for word in before.words)
 
     def heard(self, seen: Seen) -> Iterator[Seen]:

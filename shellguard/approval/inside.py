@@ -7,9 +7,9 @@ not known is taken for a plain word. Pure.
 
 from __future__ import annotations
 
-from shellguard.approval.gate import Calls, name_of, programs_of, values_of
+from shellguard.approval.gate import Calls, programs_of, values_of
 from shellguard.errors import ShellSyntaxError
-from shellguard.syntax.nodes import AnsiC, Double, Escaped, Glob, Simple, Single, Text, Tilde
+from shellguard.syntax.nodes import Double, Escaped, Glob, Simple, Single, Text
 from shellguard.syntax.parse import parse
 
 TYPE_CHECKING = False
@@ -25,50 +25,51 @@ if TYPE_CHECKING:
 PLACEHOLDER = "x"
 """What stands for a part that is not known."""
 
-SHELL_TEXT = "shell text"
-"""The frame of a text that a new shell runs: spans below it are not those of the whole text."""
-
 
 def texts_inside(text: str, log: Log, gates: Gates) -> Iterator[tuple[str, Span]]:
     """Every shell text that a command of `text` is given, as far as it is written there, with the place of it."""
     calls = Calls(log, gates)
-    yield from _aliases(calls)
+    yield from _named(calls)
     for seen, call, rule in calls.interpreters():
-        if SHELL_TEXT in seen.via or "eval" in seen.via:
-            continue
-        if not rule.shell:
-            if name_of(call).startswith(("python", "pypy")):
-                yield from _python(text, seen, programs_of(rule, call), calls)
-            continue
-        programs = list(programs_of(rule, call))
-        if rule.words:
-            yield " ".join(_guess(text, program) for program in programs if program is not None), seen.span
-            continue
-        for program in programs:
-            if program is None:
-                yield from ((each, seen.span) for each in _input(text, seen, calls))
-            elif program.span != seen.span:
-                yield _guess(text, program), seen.span
+        if rule.language is None or (seen.within and rule.language == "shell"):
+            continue  # what is known of a shell text inside another one has been read with it
+        source = "" if seen.within else text
+        for each in _programs(source, seen, programs_of(rule, call), calls, as_line=rule.words):
+            if rule.language == "python":
+                yield from ((command, seen.span) for command in _commands_in(each))
+            else:
+                yield each, seen.span
 
 
-def _aliases(calls: Calls) -> Iterator[tuple[str, Span]]:
-    """What the aliases stand for that a call of git defines for itself: `git -c alias.p=push p`."""
-    for seen in calls.named("git"):
-        for setting in values_of(seen.words, ("-c",)):
-            name, found, meaning = setting.text.partition("=")
-            if found and name[:6].lower() == "alias.":
-                yield meaning[1:] if meaning[:1] == "!" else f"git {meaning}", seen.span
+def _named(calls: Calls) -> Iterator[tuple[str, Span]]:
+    """What the names stand for that a call defines for itself: `git -c alias.p=push p`."""
+    for naming in calls.gates.namings:
+        for name in naming.names:
+            for seen in calls.named(name):
+                for setting in values_of(seen.words, naming.options):
+                    key, found, meaning = setting.text.partition("=")
+                    if found and key.lower().startswith(naming.prefix):
+                        yield meaning[1:] if meaning[:1] == "!" else f"{name} {meaning}", seen.span
 
 
-def _python(
-    text: str, seen: Seen, programs: Iterator[Value | None], calls: Calls
-) -> Iterator[tuple[str, Span]]:
+def _commands_in(program: str) -> Iterator[str]:
     from shellguard.approval.python_text import commands_in
 
+    return commands_in(program)
+
+
+def _programs(
+    text: str, seen: Seen, programs: Iterator[Value | None], calls: Calls, *, as_line: bool
+) -> Iterator[str]:
+    """The programs, as far as they are known or written in `text`. `as_line`: they are the words of one."""
+    if as_line:
+        yield " ".join(_guess(text, program) for program in programs if program is not None)
+        return
     for program in programs:
-        texts = list(_input(text, seen, calls)) if program is None else [_guess(text, program)]
-        for each in texts:
-            yield from ((command, seen.span) for command in commands_in(each))
+        if program is None:
+            yield from _input(text, seen, calls)
+        elif program.exact or program.span != seen.span:
+            yield _guess(text, program)
 
 
 def _input(text: str, seen: Seen, calls: Calls) -> Iterator[str]:
@@ -78,7 +79,7 @@ def _input(text: str, seen: Seen, calls: Calls) -> Iterator[str]:
     for before in calls.heard(seen):
         if before.text is not None:
             yield _guess(text, before.text)
-        if name_of(before) in ("echo", "printf"):
+        if calls.prints(before):
             words = [word for word in before.words if word.text[:1] != "-"]
             yield " ".join(_guess(text, word) for word in words)
             for word in words:
@@ -108,7 +109,5 @@ def _literal(part: WordPart) -> str:
             return char
         case Double(parts):
             return "".join(_literal(inner) for inner in parts)
-        case AnsiC() | Tilde():
-            return PLACEHOLDER
         case _:
             return PLACEHOLDER

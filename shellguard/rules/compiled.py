@@ -52,9 +52,9 @@ _CLASSES = (
 
 def _gate_classes() -> tuple[type[Record], ...]:
     """The classes of the gates; no verdict needs them."""
-    from shellguard.rules.gates import Client, Gate, Gates, Interpreter, Shape
+    from shellguard.rules.gates import Client, Gate, Gates, Interpreter, Naming, Shape
 
-    return (Gates, Gate, Shape, Interpreter, Client)
+    return (Gates, Gate, Shape, Interpreter, Client, Naming)
 
 
 _NUMBERS = {kind: number for number, kind in enumerate(_CLASSES)}

@@ -15,6 +15,10 @@ CODE_FROM = ("remote", "decoder")
 """Where a program comes from that an interpreter runs: another host, or a text that has to be decoded first."""
 
 
+LANGUAGES = ("shell", "python")
+"""Languages of programs in which a gate looks for commands."""
+
+
 class Shape(Record):
     """Calls of one command that a gate stands before.
 
@@ -108,11 +112,11 @@ class Interpreter(Record):
     `program`: options whose value is the program. `other`: options with which the program is something else that is
     named (`-m`). `values`: options that take the next word. `words`: every word may be the program (`eval`), else the
     first operand names a file with it, and without one standard input is it, unless `file` says that there must be one.
-    `shell`: the program is shell text.
+    `language`: what the program is written in, one of `LANGUAGES`; None: it is not looked into.
     """
 
-    __slots__ = ("file", "line", "names", "other", "program", "shell", "values", "words")
-    __match_args__ = ("names", "program", "other", "values", "words", "file", "shell", "line")
+    __slots__ = ("file", "language", "line", "names", "other", "program", "values", "words")
+    __match_args__ = ("names", "program", "other", "values", "words", "file", "language", "line")
 
     def __init__(
         self,
@@ -124,10 +128,23 @@ class Interpreter(Record):
         values: tuple[str, ...] = (),
         words: bool = False,
         file: bool = False,
-        shell: bool = False,
+        language: str | None = None,
     ) -> None:
         self.names, self.program, self.other, self.values = names, program, other, values
-        self.words, self.file, self.shell, self.line = words, file, shell, line
+        self.words, self.file, self.language, self.line = words, file, language, line
+
+
+class Naming(Record):
+    """Commands that are given names for calls of themselves: in a value `prefix`NAME=CALL of one of `options`.
+
+    The case of the prefix does not matter. Behind `!` the call is shell text.
+    """
+
+    __slots__ = ("line", "names", "options", "prefix")
+    __match_args__ = ("names", "options", "prefix", "line")
+
+    def __init__(self, names: tuple[str, ...], options: tuple[str, ...], prefix: str, *, line: int) -> None:
+        self.names, self.options, self.prefix, self.line = names, options, prefix, line
 
 
 class Client(Record):
@@ -157,6 +174,7 @@ class Gates(Record):
     (`python -m`); with `images` it is the second operand (`docker run IMAGE`). `remote` and `decoders` are the
     commands whose output comes from where `CODE_FROM` says. `writers` are commands of which the rules do not say
     which words they write to: all of their operands, or, for those in `last`, the last one and the value of `into`.
+    `printers` print their words. `namings`: see `Naming`.
     """
 
     __slots__ = (
@@ -170,10 +188,9 @@ class Gates(Record):
             "into",
             "last",
             "line",
-            "path",
-            "remote",
-            "writers",
+            "namings",
         ),
+        *("path", "printers", "remote", "writers"),
     )
     __match_args__ = (
         *(
@@ -187,9 +204,8 @@ class Gates(Record):
             "last",
             "into",
             "boxes",
-            "images",
         ),
-        "line",
+        *("images", "printers", "namings", "line"),
     )
 
     def __init__(
@@ -206,11 +222,14 @@ class Gates(Record):
         into: tuple[str, ...] = (),
         boxes: tuple[Shape, ...] = (),
         images: tuple[Shape, ...] = (),
+        printers: tuple[str, ...] = (),
+        namings: tuple[Naming, ...] = (),
         line: int = 1,
     ) -> None:
         self.path, self.gates, self.remote, self.decoders = path, gates, remote, decoders
         self.interpreters, self.clients, self.writers, self.last = interpreters, clients, writers, last
         self.into, self.boxes, self.images, self.line = into, boxes, images, line
+        self.printers, self.namings = printers, namings
 
 
 NO_GATES = Gates("", ())

@@ -3,7 +3,17 @@
 
 from __future__ import annotations
 
-from shellguard.rules.gates import CODE_FROM, SEVERITIES, Client, Gate, Gates, Interpreter, Shape
+from shellguard.rules.gates import (
+    CODE_FROM,
+    LANGUAGES,
+    SEVERITIES,
+    Client,
+    Gate,
+    Gates,
+    Interpreter,
+    Naming,
+    Shape,
+)
 from shellguard.rules.load import _Reader
 from shellguard.rules.tree import checked_text, tree
 from shellguard.rules.vocabulary import (
@@ -11,6 +21,7 @@ from shellguard.rules.vocabulary import (
     GATE_WORDS,
     GATES_FILE_WORDS,
     INTERPRETER_WORDS,
+    NAMING_WORDS,
     SHAPE_WORDS,
 )
 
@@ -51,6 +62,8 @@ class _GatesReader(_Reader):
             into=self.texts(words, "into"),
             boxes=self.shapes_of(words, "boxes"),
             images=self.shapes_of(words, "images"),
+            printers=self.texts(words, "printers"),
+            namings=tuple(self.naming(each) for each in self.items(words, "namings")),
             line=node.line,
         )
 
@@ -160,7 +173,21 @@ class _GatesReader(_Reader):
             values=self.options_in(words, "values"),
             words=self.flag(words, "words"),
             file=self.flag(words, "file"),
-            shell=self.flag(words, "shell"),
+            language=self.one_of(words["language"][1], "`language`", LANGUAGES)
+            if "language" in words
+            else None,
+        )
+
+    def naming(self, node: Node) -> Naming:
+        words = self.mapping(node, "a naming", NAMING_WORDS)
+        for needed in NAMING_WORDS:
+            if needed not in words:
+                self.fail(node.line, f"a naming needs `{needed}`")
+        return Naming(
+            self.texts(words, "names"),
+            self.options_in(words, "options"),
+            self.scalar(words["prefix"][1], "`prefix`").lower(),
+            line=node.line,
         )
 
     def client(self, node: Node) -> Client:

@@ -138,6 +138,7 @@ POLICY: Words = {
 
 GATES_FILE_WORDS = (
     *("gates", "remote", "decoders", "interpreters", "clients", "writers", "last", "into", "boxes", "images"),
+    *("printers", "namings"),
 )
 GATE_WORDS = (
     *("severity", "reason", "instead", "commands", "targets", "not_targets", "sensitive", "code_from", "sql"),
@@ -147,6 +148,7 @@ SHAPE_WORDS = (
     *("run", "any", "every", "unless", "values", "operands", "first", "without", "posix", "bare", "via"),
     "unseen",
 )
-INTERPRETER_WORDS = ("names", "program", "other", "values", "words", "file", "shell")
+INTERPRETER_WORDS = ("names", "program", "other", "values", "words", "file", "language")
 CLIENT_WORDS = ("names", "script", "values", "operands", "skip")
+NAMING_WORDS = ("names", "options", "prefix")
 """The words of `_gates.yaml`; `load_gates.py` says what each of them holds, `gates.py` what it means."""

@@ -181,6 +181,8 @@ GOOD = "gates:\n  x:\n    severity: low\n    reason: a\n    instead: b\n    comm
         (GOOD.replace("[git push]", "[{run: a, frob: b}]"), 6, "a command of a gate has no word `frob`"),
         (GOOD + "remote: [curl]\n", 1, "`remote` and a gate with `code_from: remote` need each other"),
         (GOOD + "interpreters: [{program: [-c]}]\n", 7, "an interpreter needs `names`"),
+        (GOOD + "interpreters: [{names: [x], language: cobol}]\n", 7, "`language` cannot be `cobol`"),
+        (GOOD + "namings: [{names: [x], options: [-c]}]\n", 7, "a naming needs `prefix`"),
         (GOOD + "clients: [{names: [x], skip: 9}]\n", 7, "`skip` cannot be `9`"),
         (GOOD + "    not_targets: [x]\n", 7, "`not_targets` takes nothing back"),
         (GOOD + "  x:\n    severity: low\n", 7, "a second time"),
