@@ -189,6 +189,11 @@ class Inquiry:
             inner.assumptions = Assumptions(shell, self.assumptions.trust, self.assumptions.unknown_words)
         return inner
 
+    @property
+    def seen(self) -> int:
+        """How many commands the log holds so far; 0 without a log."""
+        return 0 if self.limits.log is None else len(self.limits.log.commands)
+
     def script(self, tree: Script, scope: Scope) -> Value | None:
         """Judges a script here; what is known of its output."""
         return self.judges.script(tree, scope, self)

@@ -122,8 +122,7 @@ def _redirected(node: Statement, scope: Scope, inquiry: Inquiry) -> Value | None
         start = 0 if log is None else len(log.commands)
         redirection(each, scope, inquiry)
         if log is not None:
-            log.input_since(start)
-            log.input_from = (*log.input_from, *log.held_by(each))
+            log.redirected(each, start)
     if inquiry.assumptions.has_posix:
         redirected_words(node, inquiry)
     if inquiry.assumptions.has_zsh:
@@ -178,13 +177,21 @@ def _command(node: Command, scope: Scope, inquiry: Inquiry) -> Value | None:
                 statement(body, layer, inquiry)
                 scope.merge(layer)
         case Conditional(inner_condition):
+            start = inquiry.seen
             condition(inner_condition, scope, inquiry)
+            if inquiry.limits.log is not None:
+                inquiry.limits.log.filled("BASH_REMATCH", start, node)
         case ArithCommand(expression):
             _arithmetic_command(node, expression is not None, scope, inquiry)
-        case Coproc(_, body):
+        case Coproc(name, body):
             because = "what a coprocess does beside the shell is not followed"
             inquiry.unknown(node.span, because, Kind.STATE)
+            log, start = inquiry.limits.log, inquiry.seen
+            mark = None if log is None else log.fed_by_any()
             statement(body, scope.layer(), inquiry)
+            if log is not None and mark is not None:
+                log.back(mark)
+                log.filled(name or "COPROC", start)
         case _:
             assert_never(node)
     return None
@@ -300,6 +307,7 @@ def _for_words(
     scope: Scope,
     inquiry: Inquiry,
 ) -> None:
+    log, start = inquiry.limits.log, inquiry.seen
     if words is None:
         choices = _loop_values(scope.positional, node.span)
     else:
@@ -315,6 +323,11 @@ def _for_words(
         inquiry.add(Effect.WAITS, node.span, "select waits for an answer on standard input")
         choices = (*choices, Value("", node.span))
         assign("REPLY", unknown(node.span), node.span, scope, inquiry)
+
+    if log is not None:
+        log.filled(name, start, *(() if words is None else words))
+        if words is None:
+            log.assigned(name, log.held.get("", ()))
 
     def once(inner: Scope) -> None:
         assign(name, Variable(choices, node.span), node.span, inner, inquiry)

@@ -7,7 +7,7 @@ not depend on it.
 
 from __future__ import annotations
 
-from shellguard.syntax.nodes import Param
+from shellguard.syntax.nodes import Param, Redirect, Text
 from shellguard.syntax.walk import walk
 
 TYPE_CHECKING = False
@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
     from shellguard.analysis.inquiry import Inquiry
     from shellguard.spans import Span
-    from shellguard.syntax.nodes import Node
+    from shellguard.syntax.nodes import Node, Redirection
     from shellguard.values.value import Value
 
     Ranges: TypeAlias = tuple[tuple[int, int], ...]
+    Mark: TypeAlias = tuple[int, Ranges, Ranges, Value | None, Ranges]
 
 
 EVERYTHING: Ranges = ((0, 1 << 60),)
@@ -28,6 +29,19 @@ EVERYTHING: Ranges = ((0, 1 << 60),)
 
 MAX_RANGES = 16
 """More ranges than this become one that holds them all."""
+
+
+def _number(text: str) -> str:
+    """The number that the text ends with, without zeros in front; empty where there is none."""
+    digits = text[len(text.rstrip("0123456789")) :]
+    return digits.lstrip("0") or digits[:1]
+
+
+def _few(ranges: Ranges) -> Ranges:
+    """The same ranges, or one that holds them all."""
+    if len(ranges) <= MAX_RANGES:
+        return ranges
+    return ((min(start for start, _ in ranges), max(end for _, end in ranges)),)
 
 
 class Seen:
@@ -61,7 +75,8 @@ class Seen:
         self.name, self.path, self.words, self.written, self.folder = name, path, words, written, folder
         self.span, self.via = inquiry.place(span), tuple(frame.name for frame in inquiry.frames)
         self.within = inquiry.origin is not None
-        self.words_from, self.input_from, self.text = log.words_from, log.input_from, log.text
+        self.words_from, self.text = log.words_from, log.text
+        self.input_from = (*log.input_from, *log.standing)
 
     def renamed(self, name: str, words: tuple[Value, ...], via: str | None = None) -> Seen:
         """The same call as one of another command; `via`: that it is run by this one."""
@@ -74,7 +89,7 @@ class Seen:
 
 
 class Written:
-    """A file that a redirection opens for writing. `input_from` as in `Seen`: whose output it gets is not told."""
+    """A file that a redirection opens for writing, before the command `at` this place of the log."""
 
     __slots__ = ("at", "span", "target")
 
@@ -83,9 +98,14 @@ class Written:
 
 
 class Log:
-    """What is seen while a text is judged. `words_from` and the like are those of the command that is judged now."""
+    """What is seen while a text is judged. `words_from` and the like are those of the command that is judged now.
 
-    __slots__ = ("commands", "input_from", "text", "variables", "words_from", "written")
+    `held` are the commands whose output a variable may hold (`x`), one that a builtin sets without naming it (the
+    empty name), or an open descriptor (`&3`). `opened` is what the redirections of this statement give to standard
+    input, `standing` what it is from here on (`exec < <(..)`). Nothing is taken back: it may not have been replaced.
+    """
+
+    __slots__ = ("commands", "held", "input_from", "opened", "standing", "text", "words_from", "written")
 
     def __init__(self) -> None:
         self.commands: list[Seen] = []
@@ -93,43 +113,77 @@ class Log:
         self.words_from: Ranges = ()
         self.input_from: Ranges = ()
         self.text: Value | None = None
-        self.variables: dict[str, Ranges] = {}
+        self.opened: Ranges = ()
+        self.standing: Ranges = ()
+        self.held: dict[str, Ranges] = {}
 
-    def mark(self) -> tuple[int, Ranges, Ranges, Value | None]:
+    def mark(self) -> Mark:
         """What is needed to go back to this place."""
-        return len(self.commands), self.words_from, self.input_from, self.text
+        return len(self.commands), self.words_from, self.input_from, self.text, self.opened
+
+    def back(self, mark: Mark) -> None:
+        """The command that was judged since `mark` is over."""
+        _, self.words_from, self.input_from, self.text, self.opened = mark
+
+    def fed_by_any(self) -> Mark:
+        """The next command reads what others print that may be seen later. Gives back the place to go back to."""
+        mark = self.mark()
+        self.input_from = EVERYTHING
+        return mark
+
+    def since(self, start: int) -> Ranges:
+        """The commands since `start`, as what prints something."""
+        return ((start, len(self.commands)),) if len(self.commands) > start else ()
 
     def words_since(self, start: int) -> None:
         """The next command has words that the commands since `start` print."""
-        if len(self.commands) > start:
-            self.words_from = (*self.words_from, (start, len(self.commands)))
+        self.words_from = (*self.words_from, *self.since(start))
 
     def input_since(self, start: int) -> None:
         """The next command reads what the commands since `start` print."""
-        if len(self.commands) > start:
-            self.input_from = (*self.input_from, (start, len(self.commands)))
+        self.input_from = (*self.input_from, *self.since(start))
 
-    def assigned(self, name: str, start: int) -> None:
-        """The variable may hold what the commands since `start` print."""
-        if len(self.commands) > start:
-            found = (*self.variables.get(name, ()), (start, len(self.commands)))
-            if len(found) > MAX_RANGES:
-                found = ((found[0][0], found[-1][1]),)
-            self.variables[name] = found
+    def assigned(self, name: str, ranges: Ranges | None = None) -> None:
+        """The variable may hold what these commands print. None: what the command of now has words and input from."""
+        found = (*self.words_from, *self.input_from, *self.standing) if ranges is None else ranges
+        if found:
+            self.held[name] = _few((*self.held.get(name, ()), *found))
 
-    def held_by(self, node: Node) -> Ranges:
-        """The commands whose output the variables hold that a word names."""
-        if not self.variables:
+    def filled(self, name: str, start: int, *nodes: Node) -> None:
+        """The variable may hold what the commands since `start` print, or the variables that the nodes name."""
+        self.assigned(name, (*self.since(start), *self.held_by(*nodes)))
+
+    def redirected(self, node: Redirection, start: int) -> None:
+        """A redirection, whose words ran the commands since `start`."""
+        found = (*self.since(start), *self.held_by(node))
+        source = node.target.parts if isinstance(node, Redirect) and node.operator == "<&" else ()
+        if len(source) == 1 and isinstance(source[0], Text):
+            found = (*found, *self.held.get(f"&{_number(source[0].text.removesuffix('-'))}", ()))
+        self.input_from = (*self.input_from, *found)
+        descriptor = node.descriptor or "0"
+        number = _number(descriptor)
+        if number == "0":
+            self.opened = (*self.opened, *found)
+        self.assigned(f"&{number}" if number else descriptor.strip("{}"), found)
+
+    def stays(self) -> None:
+        """What the redirections of this statement have opened is so for all that follow."""
+        self.standing = _few((*self.standing, *self.opened))
+
+    def held_by(self, *nodes: Node) -> Ranges:
+        """The commands whose output the variables hold that some nodes name."""
+        if not self.held:
             return ()
-        names = {part.name for part in walk(node) if isinstance(part, Param)}
-        found = tuple(ranges for name in sorted(names) for ranges in self.variables.get(name, ()))
-        if len(found) > MAX_RANGES:
-            return ((min(start for start, _ in found), max(end for _, end in found)),)
-        return found
+        names = {part.name for node in nodes for part in walk(node) if isinstance(part, Param)}
+        unnamed = self.held.get("", ())
+        return _few(tuple(each for name in sorted(names) for each in self.held.get(name, unnamed)))
 
-    def back(self, mark: tuple[int, Ranges, Ranges, Value | None]) -> None:
-        """The command that was judged since `mark` is over."""
-        _, self.words_from, self.input_from, self.text = mark
+    def _read_by(self, words: tuple[Value, ...]) -> Ranges:
+        """The commands whose output is at the descriptors that the words may name: `-u 3`, `/dev/fd/3`."""
+        if not self.held:
+            return ()
+        numbers = sorted({_number(word.text) for word in words})
+        return _few(tuple(each for number in numbers for each in self.held.get(f"&{number}", ())))
 
     def command(self, words: list[Value], inquiry: Inquiry) -> None:
         """A command of which no rule speaks, or whose name is not known."""
@@ -149,6 +203,7 @@ class Log:
         folder: Value | None = None,
     ) -> None:
         """A command that its rule has bound."""
+        self.input_from = (*self.input_from, *self._read_by(words))
         self.commands.append(Seen(name, path, words, span, self, inquiry, written, folder))
 
     def target(self, target: Value, span: Span) -> None:

@@ -45,13 +45,21 @@ def change_state(call: Call, scope: Scope, inquiry: Inquiry, settings: tuple[Set
     if "settings" in changes:
         for setting in settings:
             scope.set(setting.name, setting.as_variable())
+        if inquiry.limits.log is not None:
+            inquiry.limits.log.stays()
     if "variables" in changes:
         if not any(role in ("variable", "exported", "constant") for role, _ in roles):
-            scope.positional = None  # what it changes has no name: `shift`
+            _change_unnamed(scope, inquiry)  # `shift`
     if "options" in changes and call.leaf.operands:
-        scope.positional = None  # `set -- a b`
+        _change_unnamed(scope, inquiry)  # `set -- a b`
         if inquiry.assumptions.shell == "any" and call.leaf.operands[0].exact:  # fish sets the variable a
             variable_in_fish(call.leaf.operands[0].text, call.span, scope, inquiry)
+
+
+def _change_unnamed(scope: Scope, inquiry: Inquiry) -> None:
+    scope.positional = None
+    if inquiry.limits.log is not None:
+        inquiry.limits.log.assigned("")
 
 
 def _words_with_roles(call: Call) -> list[tuple[str, Value]]:

@@ -55,7 +55,7 @@ def _simple(
             _visit_assignment(assignment, scope, inquiry)
             _assign(assignment, scope, inquiry)
             if log is not None:
-                log.assigned(assignment.name, start)
+                log.filled(assignment.name, start, assignment)
         return None
     for assignment in node.assignments:
         _visit_assignment(assignment, scope, inquiry)

@@ -38,6 +38,8 @@ def assign(name: str, value: Value | Variable, span: Span, scope: Scope, inquiry
     for choice in variable.choices:
         _judge(name, choice, span, scope, inquiry)
     scope.set(name, variable)
+    if inquiry.limits.log is not None:
+        inquiry.limits.log.assigned(name)
 
 
 def assign_perhaps(name: str, value: Value, span: Span, scope: Scope, inquiry: Inquiry) -> None:

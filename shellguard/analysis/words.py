@@ -124,12 +124,7 @@ def _part(part: WordPart, scope: Scope, inquiry: Inquiry) -> None:
 def _process_substitution(part: ProcessSub, scope: Scope, inquiry: Inquiry) -> None:
     inquiry.fed = None
     log = inquiry.limits.log
-    mark = None
-    if log is not None and part.direction == ">":
-        from shellguard.analysis.seen import EVERYTHING
-
-        mark = log.mark()
-        log.input_from = EVERYTHING  # what the command prints into it, which is seen later
+    mark = log.fed_by_any() if log is not None and part.direction == ">" else None
     inquiry.inside(None).script(part.script, scope.layer())
     if log is not None and mark is not None:
         log.back(mark)
@@ -182,6 +177,9 @@ _NOT_IN_ZSH = frozenset(
 
 
 def _parameter(part: Param, scope: Scope, inquiry: Inquiry) -> None:
+    operator = part.operator
+    assigns = operator in ("=", ":=")
+    start = inquiry.seen if assigns else 0
     if part.index is not None:
         visit(part.index, scope, inquiry)
         _subscript(part.index, scope, inquiry)
@@ -190,12 +188,13 @@ def _parameter(part: Param, scope: Scope, inquiry: Inquiry) -> None:
             visit(argument, scope, inquiry)
         elif argument is not None:
             arithmetic(argument, scope, inquiry)
-    operator = part.operator
-    if operator in ("=", ":="):
+    if assigns:
         word = part.arguments[0]
         assert isinstance(word, Word)
         if part.index is not None or not certainly_set(scope.value(part.name, part.span)):
             assign_perhaps(part.name, single(word, scope), part.span, scope, inquiry)
+        if inquiry.limits.log is not None:
+            inquiry.limits.log.filled(part.name, start, word)
     elif operator in _NOT_IN_ZSH and scope.has_zsh:
         inquiry.unknown(part.span, f"zsh refuses ${{{part.name}{operator}}}", Kind.DIALECT)
     elif operator not in _HARMLESS:

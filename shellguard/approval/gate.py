@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 MAX_HEARD = 20
 """Texts on standard input that are looked at; nobody writes more of them by hand."""
 
-STANDARD_INPUT = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
+STANDARD_INPUT = frozenset({"-", "/dev/stdin"})
+DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")
 SINKS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 
 
@@ -318,7 +319,8 @@ class Calls:
             return
         places: list[int] = []
         for index, seen in enumerate(commands):
-            if id(seen) in ids or (self.prints(seen) and _within(places, seen.words_from)):
+            passed_on = self.prints(seen) and _within(places, seen.words_from)
+            if id(seen) in ids or passed_on or _within(places, seen.input_from):
                 places.append(index)
         files = self._files_from(ids, places)
         known = {seen: (call, rule) for seen, call, rule in self.interpreters()}
@@ -417,7 +419,8 @@ def programs_of(rule: Interpreter, seen: Seen) -> Iterator[Value | None]:
         return
     if operands and not given("-s", options, rule.values):
         first = operands[0]
-        yield None if _text(first) in STANDARD_INPUT else first
+        text = _text(first)
+        yield None if text in STANDARD_INPUT or (text and text.startswith(DESCRIPTORS)) else first
     elif not rule.file:
         yield None
 
