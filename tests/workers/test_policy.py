@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from hypothesis import given
-from hypothesis.strategies import booleans, integers, none, one_of, sampled_from, text
+from hypothesis.strategies import sampled_from, text
 
 from shellguard.workers import resume
 from shellguard.workers.resume import (
@@ -83,30 +85,25 @@ def test_what_follows(
     assert reason is None or reason in REASONS or reason.startswith(("exit-", "signal-"))
 
 
-@given(
-    status=one_of(none(), integers(-64, 255)),
-    marker=booleans(),
-    changed=booleans(),
-    timed_out=booleans(),
-    stopped=booleans(),
-    bare=booleans(),
-    aborts=integers(1, 5),
-)
-def test_nothing_but_an_approval_abort_is_resumed_or_committed(
-    status: int | None, marker: bool, changed: bool, timed_out: bool, stopped: bool, bare: bool, aborts: int
-) -> None:
-    seen = Observation(status, marker, (), changed, timed_out, stopped)
-    end = end_of(seen, bare_interrupt=bare)
-    step = follows(end, seen, aborts)
-    if step.action != "stop":
-        assert status in resume.INTERRUPTED
-        assert marker or bare
-        assert changed
-        assert not timed_out
-        assert not stopped
-        assert (step.action == "commit") == (aborts >= 2)
-    else:
-        assert step.result in EXIT_STATUS
+def test_nothing_but_an_approval_abort_is_resumed_or_committed() -> None:
+    """Every status of an interrupt and some others, with everything that a supervisor may see beside it."""
+    actions = set()
+    statuses = (None, *resume.INTERRUPTED, -64, -9, -1, 0, 1, 2, 93, 128, 129, 131, 137, 255)
+    for status, aborts in product(statuses, range(1, 6)):
+        for marker, changed, timed_out, stopped, bare in product((False, True), repeat=5):
+            seen = Observation(status, marker, (), changed, timed_out, stopped)
+            step = follows(end_of(seen, bare_interrupt=bare), seen, aborts)
+            actions.add(step.action)
+            if step.action != "stop":
+                assert status in resume.INTERRUPTED
+                assert marker or bare
+                assert changed
+                assert not timed_out
+                assert not stopped
+                assert (step.action == "commit") == (aborts >= 2)
+            else:
+                assert step.result in EXIT_STATUS
+    assert actions == {"stop", "resume", "commit"}
 
 
 @given(session=text(), agent=sampled_from(sorted(PRESETS)))
