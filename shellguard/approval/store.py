@@ -142,12 +142,13 @@ class Store:
         if descriptor is None:
             raise StoreError(f"{self.folder}: no lock can be made there")
         try:
-            yield _locked(descriptor)
+            yield locked(descriptor)
         finally:
             os.close(descriptor)
 
 
-def _locked(descriptor: int) -> bool:
+def locked(descriptor: int) -> bool:
+    """Takes the lock of an open file; False when another process holds it. It goes with the descriptor."""
     try:
         import fcntl
     except ImportError:

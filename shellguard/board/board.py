@@ -412,6 +412,21 @@ class Board:
                 _say(connection, found.id, run, EventKind.HEARTBEAT, {"note": _text(note)}, moment)
             return True
 
+    def extend(self, run: str, *, lease: float, now: float | None = None) -> bool:
+        """The lease of a run counts from now, though it did not say that it lives. False when it is not current."""
+        moment = _moment(now)
+        with self._write() as connection:
+            found = _locked_by_run(connection, run)
+            if found is None or not _move(connection, found, moment, claim_expires=moment + lease):
+                return False
+            statement = (
+                update(runs)
+                .where(runs.c.id == run, runs.c.ended_at.is_(None))
+                .values(claim_expires=moment + lease)
+            )
+            _one(connection.execute(statement).rowcount)
+            return True
+
     def exited(self, run: str, status: int) -> bool:
         """Writes down how the supervisor of a run ended, once. It says nothing about the card."""
         with self._write() as connection:
