@@ -12,11 +12,12 @@ import contextlib
 import math
 import time
 import uuid
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, and_, exists, func, select, update
+from sqlalchemy import Connection, Engine, Row, and_, exists, func, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from shellguard.board.model import (
@@ -29,6 +30,7 @@ from shellguard.board.model import (
     Card,
     Event,
     EventKind,
+    History,
     Outcome,
     Run,
     Status,
@@ -74,10 +76,16 @@ class Board:
         self._sqlite = engine.dialect.name == "sqlite"
 
     @classmethod
-    def open(cls, address: str | None = None) -> Board:
-        """Opens the board at an address (`tables.address_of`), making it where there is none. Raises: BoardError."""
+    def open(cls, address: str | None = None, *, make: bool = True) -> Board:
+        """Opens the board at an address (`tables.address_of`), making it where there is none. Raises: BoardError.
+
+        Without `make` it is an error that there is none.
+        """
         where = address_of(address)
-        return cls(open_engine(url_of(where)), where)
+        url = url_of(where)
+        engine = open_engine(url, make=make)
+        # Of a file the whole path: whoever is given it may stand in another folder.
+        return cls(engine, url.database or "" if engine.dialect.name == "sqlite" else where)
 
     def close(self) -> None:
         """Ends all connections."""
@@ -124,6 +132,39 @@ class Board:
         with self._read() as connection:
             row = connection.execute(select(runs).where(runs.c.id == run)).first()
             return None if row is None else _run(row)
+
+    def history(self, card: str | None = None) -> list[History]:
+        """One card, or all, oldest first, each with its links, runs and events: all as they were at one moment."""
+        which: list[Any] = [] if card is None else [card]
+        found: dict[str, History] = {}
+        runs_of, events_of = defaultdict[str, list[Run]](list), defaultdict[str, list[Event]](list)
+        above, below = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
+        with self._read(snapshot=True) as connection:
+            all_cards = select(cards).order_by(cards.c.created_at, cards.c.id)
+            all_runs = select(runs).order_by(runs.c.attempt)
+            all_events = select(events).order_by(events.c.id)
+            all_links = select(links).order_by(links.c.parent, links.c.child)
+            for name in which:
+                all_cards = all_cards.where(cards.c.id == name)
+                all_runs = all_runs.where(runs.c.card == name)
+                all_events = all_events.where(events.c.card == name)
+                all_links = all_links.where(or_(links.c.parent == name, links.c.child == name))
+            for row in connection.execute(all_runs):
+                runs_of[row.card].append(_run(row))
+            for row in connection.execute(all_events):
+                events_of[row.card].append(_event(row))
+            for row in connection.execute(all_links):
+                above[row.child].append(row.parent)
+                below[row.parent].append(row.child)
+            for row in connection.execute(all_cards):
+                found[row.id] = History(
+                    _card(row),
+                    tuple(above[row.id]),
+                    tuple(below[row.id]),
+                    tuple(runs_of[row.id]),
+                    tuple(events_of[row.id]),
+                )
+        return list(found.values())
 
     def open_runs(self, host: str | None = None) -> list[Run]:
         """Runs that nobody has closed, of one host or of all."""
@@ -569,22 +610,22 @@ class Board:
             return True
 
     def unblock(
-        self, card: str, *, answered: bool = False, by: str = "operator", now: float | None = None
+        self, card: str, *, request: str | None = None, by: str = "operator", now: float | None = None
     ) -> bool:
-        """blocked, scheduled -> its phase, or `todo` while a parent is open.
+        """blocked, scheduled -> its phase, or `todo` while a parent is open. With a `request`, only if it waits for it.
 
-        The kind of the block is remembered, to know a loop by, unless it was `answered`: what the card lacked is there.
+        The kind of the block is remembered, to know a loop by, unless a request was answered: that was no loop.
         """
         moment = _moment(now)
         with self._write() as connection:
             found = _locked(connection, card)
-            if found is None or found.status not in UNBLOCKABLE:
+            if found is None or found.status not in UNBLOCKABLE or request not in (None, found.request):
                 return False
             to = Status.TODO if _open_parents_of(connection, card) else found.phase
-            values = _NO_BLOCK if answered else {"block_reason": None, "request": None}
+            values = {"block_reason": None, "request": None} if request is None else _NO_BLOCK
             if not _move(connection, found, moment, status=to, consecutive_failures=0, **values):
                 return False
-            payload = {"from": found.status, "to": to, "by": by}
+            payload = {"from": found.status, "to": to, "by": by, "request": request}
             _say(connection, card, None, EventKind.UNBLOCKED, payload, moment)
             return True
 
@@ -699,10 +740,12 @@ class Board:
     # --- transactions -------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _read(self) -> Iterator[Connection]:
+    def _read(self, *, snapshot: bool = False) -> Iterator[Connection]:
         with said_plainly(), self.engine.connect() as connection:
             if self._sqlite:
                 connection.exec_driver_sql("BEGIN")
+            elif snapshot:
+                connection.execution_options(isolation_level="REPEATABLE READ")
             yield connection
 
     @contextmanager

@@ -224,3 +224,24 @@ class Event:
     def as_object(self) -> dict[str, Any]:
         """The event as JSON has it."""
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A card with all that belongs to it, as it was at one moment."""
+
+    card: Card
+    parents: tuple[str, ...]
+    children: tuple[str, ...]
+    runs: tuple[Run, ...]
+    events: tuple[Event, ...]
+
+    def as_object(self) -> dict[str, Any]:
+        """What `cards show --json` prints."""
+        return {
+            **self.card.as_object(),
+            "parents": list(self.parents),
+            "children": list(self.children),
+            "runs": [run.as_object() for run in self.runs],
+            "events": [event.as_object() for event in self.events],
+        }

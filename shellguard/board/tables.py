@@ -50,6 +50,8 @@ CONNECT_SECONDS = 10
 CREATE_LOCK = 0x5368_6763
 """Of PostgreSQL, so that two programs do not make the tables at once."""
 
+_MISSING = "there is no board yet: `shellguard cards add` makes one"
+
 metadata = MetaData()
 
 _JSON = JSON(none_as_null=True)
@@ -198,11 +200,14 @@ def shown(address: str) -> str:
     return url.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
 
 
-def open_engine(url: URL) -> Engine:
-    """The engine of a board; makes file and tables where there are none. Raises: BoardError."""
+def open_engine(url: URL, *, make: bool = True) -> Engine:
+    """The engine of a board. Where there are no tables they are made, or it is an error. Raises: BoardError."""
     if url.get_backend_name() == "sqlite":
         assert url.database is not None
-        _make_file(url.database)
+        if make:
+            _make_file(url.database)
+        elif not os.path.exists(url.database):
+            raise BoardError(_MISSING)
         engine = create_engine(url, json_serializer=_dumps, connect_args={"timeout": BUSY_SECONDS})
         event.listen(engine, "connect", _set_up_sqlite)
     else:
@@ -214,7 +219,7 @@ def open_engine(url: URL) -> Engine:
         )
         event.listen(engine, "connect", _set_up_postgresql)
     try:
-        _make_tables(engine)
+        _make_tables(engine, make=make)
     except BaseException:
         engine.dispose()
         raise
@@ -249,7 +254,7 @@ def _set_up_postgresql(connection: Any, record: object) -> None:
     connection.autocommit = False
 
 
-def _make_tables(engine: Engine) -> None:
+def _make_tables(engine: Engine, *, make: bool) -> None:
     """Makes what is missing, once, whoever opens the board at the same time."""
     with said_plainly(), engine.connect() as connection:
         sqlite = connection.dialect.name == "sqlite"
@@ -257,6 +262,8 @@ def _make_tables(engine: Engine) -> None:
             _use_wal(connection)
         if _is_known(connection):
             return
+        if not make:
+            raise BoardError(_MISSING)
         connection.rollback()
         if sqlite:
             connection.exec_driver_sql("BEGIN IMMEDIATE")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "approve": "shellguard.cli.approve",
+    "cards": "shellguard.cli.cards",
     "completion": "shellguard.cli.completion",
     "config": "shellguard.cli.hooks",
     "corpus": "shellguard.cli.corpus",

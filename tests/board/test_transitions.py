@@ -298,10 +298,12 @@ def test_what_is_no_loop(board: Board, first: dict[str, Any], second: dict[str, 
 
 def test_an_answer_ends_the_count_of_blocks(board: Board) -> None:
     card = add(board)
-    for _ in range(3):
-        assert board.block(card.id, kind="needs_input", reason="r")
+    for request in ("000001-a", "000002-b", "000003-c"):
+        assert board.block(card.id, kind="needs_input", reason="r", request=request)
         assert again(board, card.id).status is Status.BLOCKED
-        assert board.unblock(card.id, answered=True)
+        assert not board.unblock(card.id, request="000009-z"), "it waits for another one"
+        assert board.unblock(card.id, request=request)
+        assert not board.unblock(card.id, request=request)
 
 
 # --- failures, and the limit ------------------------------------------------------------------------------------------
