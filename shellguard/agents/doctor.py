@@ -13,7 +13,7 @@ from typing import Any
 
 from shellguard.agents import host_named
 from shellguard.agents.edit import EditError, parsed
-from shellguard.agents.install import MARK, InstallError, argv_for, installation
+from shellguard.agents.install import MARK, InstallError, argv_for, installation, plugin_installation
 from shellguard.agents.settings import settings_for
 
 TYPE_CHECKING = False
@@ -96,10 +96,20 @@ def _places(host: str, folder: str) -> Iterator[Finding]:
             else:
                 yield Finding("ok", f"{change.path}: the entry is there")
         yield from _bypasses(host, text, change.path)
+    if host == "hermes":
+        plugin = plugin_installation()
+        if plugin.before is not None:
+            wired.append(plugin.path)
+            level, told = "ok", "the plugin is there"
+            if plugin.changes:
+                level, told = "wrong", "it is not what `install --plugin` writes now; install again"
+            yield Finding(level, f"{plugin.path}: {told}")
     if not wired:
         yield Finding("wrong", f"nothing is installed; `shellguard install {host}`")
     if len(set(wired)) > 1:
-        yield Finding("note", "it is installed for the user and for the project: each call is checked twice")
+        yield Finding(
+            "note", "it is installed twice (for the user and the project, say): each call is checked twice"
+        )
     if host in ("copilot", "vscode"):
         try:
             if MARK.encode() in (installation("claude").before or b""):

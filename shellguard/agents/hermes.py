@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hermes: shell hooks of its `config.yaml`, and a plugin in Python.
 
-Its documentation of hooks and `agent/tool_guardrails.py`, read November 2026; not run here.
+Its documentation of hooks, `agent/shell_hooks.py` and `hermes_cli/plugins.py` of 0.19.0 from the Python package index,
+read November 2026; of that release the hooks were run (`hermes hooks test`, and its plugin manager), no session.
 
-A shell hook cannot allow. `{"action": "block", "message"}` refuses, `{"action": "approve", ...}` brings the
-call before a person, which is our `ask`. `post_tool_call` observes and cannot speak to the model: what the
-guard has to say is said at the next call. `fail_closed: true` in the entry reverses what happens when a hook
-fails. Consent is kept by the exact command line, so that never changes.
+Neither can allow. `{"action": "block", "message"}` refuses. `{"action": "approve", ...}` brings the call before a
+person, which is our `ask`, but 0.19.0 heeds it from a plugin only: a shell hook refuses what should be asked. The
+payloads of our plugin name their events `plugin.pre_tool_call` and `plugin.post_tool_call`. `post_tool_call` observes
+and cannot speak to the model: what the guard has to say is said at the next call. `fail_closed: true` in the entry
+reverses what happens when a hook fails, in releases that know it (0.19.0 does not). Consent is kept by the exact
+command line, so that never changes.
 """
 
 from __future__ import annotations
@@ -31,10 +34,13 @@ if TYPE_CHECKING:
     from shellguard.agents.model import Payload
 
 TOOLS = {"terminal": "command"}
-EVENTS = {"pre_tool_call": PRE, "post_tool_call": POST}
-
-PLUGIN = "hermes_plugin.txt"
-"""The plugin, beside this file; `@ARGV@` in it is the command line of our hook, as a list."""
+FROM_PLUGIN = "plugin."
+EVENTS = {
+    "pre_tool_call": PRE,
+    "post_tool_call": POST,
+    "plugin.pre_tool_call": PRE,
+    "plugin.post_tool_call": POST,
+}
 
 
 def decode(payload: Payload) -> Call | None:
@@ -56,13 +62,12 @@ def decode(payload: Payload) -> Call | None:
 
 def encode(named: str, event: str, answer: Answer) -> Reply:
     """See `Host.encode`."""
-    if event == PRE or not event:
-        if answer.action == DENY:
+    if event in (PRE, ""):
+        if answer.action == ASK and named.startswith(FROM_PLUGIN):
+            said = {"action": "approve", "message": answer.reason, "rule_key": "shellguard"}
+            return Reply(dumps(said) + "\n")
+        if answer.action in (ASK, DENY):
             return Reply(dumps({"action": "block", "message": answer.reason}) + "\n")
-        if answer.action == ASK:
-            return Reply(
-                dumps({"action": "approve", "message": answer.reason, "rule_key": "shellguard"}) + "\n"
-            )
     return Reply("{}\n")
 
 
@@ -72,10 +77,10 @@ HOST = Host(
     decode=decode,
     encode=encode,
     events=EVENTS,
-    checked="2026-11-30, from its documentation and source",
+    checked="2026-11-30 with the hooks of 0.19.0",
     can_allow=False,
-    can_ask=True,
+    can_ask=False,
     can_tell=False,
     allows_at=(),
-    fails_closed="fail_closed: true",
+    fails_closed="fail_closed: true (0.19.0 does not know it)",
 )

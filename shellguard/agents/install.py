@@ -53,7 +53,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What an installation or its removal does to one file. `before` is None for a file that is not there."""
+    """What an installation or its removal does to one file, and to one `beside` it where the host wants two.
+
+    `before` is None for a file that is not there, `after` for one that goes.
+    """
 
     host: str
     path: str
@@ -62,10 +65,11 @@ class Change:
     after: bytes | None
     pieces: tuple[str, ...] = ()
     promises: str = ""
+    beside: Change | None = None
 
     @property
     def changes(self) -> bool:
-        return self.before != self.after
+        return self.before != self.after or (self.beside is not None and self.beside.changes)
 
 
 def argv_for(host: str, *, fail_closed: bool = False) -> list[str]:
@@ -154,7 +158,7 @@ def target_for(host: str, project: str | None, *, fail_closed: bool = False) -> 
             content=_template("opencode_plugin.js", argv),
         )
     if host == "hermes":
-        path = os.path.join(os.environ.get("HERMES_HOME") or os.path.join(home, ".hermes"), "config.yaml")
+        path = os.path.join(_hermes_home(), "config.yaml")
         if project is not None:
             raise InstallError("Hermes reads hooks from its home folder only: leave --project out")
         entry = {"command": line, "matcher": "terminal", "timeout": SECONDS}
@@ -249,6 +253,42 @@ def installation(host: str, project: str | None = None, *, fail_closed: bool = F
     return Change(host, path, argv, before, _encoded(text), tuple(pieces), target.promises)
 
 
+def plugin_installation() -> Change:
+    """What installing the plugin for Hermes does: it can ask, which a shell hook cannot."""
+    argv = argv_for("hermes")
+    folder = os.path.realpath(os.path.join(_hermes_home(), "plugins", "shellguard"))
+    manifest = "name: shellguard\nversion: 1.0.0\ndescription: Judges commands, by shellguard/hook.py\n"
+    told = "Enable it once: hermes plugins enable shellguard"
+    return _whole_file(
+        os.path.join(folder, "__init__.py"),
+        _template("hermes_plugin.txt", argv),
+        argv,
+        told,
+        _whole_file(os.path.join(folder, "plugin.yaml"), manifest, argv, ""),
+    )
+
+
+def _whole_file(path: str, content: str, argv: list[str], told: str, beside: Change | None = None) -> Change:
+    return Change("hermes", path, tuple(argv), _read(path), content.encode(), (content,), told, beside)
+
+
+def _hermes_home() -> str:
+    return os.environ.get("HERMES_HOME") or os.path.join(os.path.expanduser("~"), ".hermes")
+
+
+def plugin_removal() -> Change:
+    """What taking the plugin for Hermes out does."""
+    made = plugin_installation()
+    assert made.beside is not None
+    return _gone(made.path, _gone(made.beside.path))
+
+
+def _gone(path: str, beside: Change | None = None) -> Change:
+    before = _read(path)
+    after = None if before is None or MARK.encode() in before else before
+    return Change("hermes", path, (), before, after, beside=beside)
+
+
 def removal(host: str, project: str | None = None) -> Change:
     """What taking our entry out does. Raises InstallError."""
     target = target_for(host, project)
@@ -307,9 +347,18 @@ def _is_wired(text: str, target: Target) -> bool:
 
 
 def apply(change: Change) -> None:
-    """Does it. The file keeps its mode, and a link stays a link. Raises InstallError when it cannot be
-    written.
-    """
+    """Does it. A file keeps its mode, and a link stays a link. Raises InstallError when one cannot be written."""
+    if change.beside is None:
+        _apply(change)
+        return
+    pair = (change, change.beside)
+    for each in (
+        pair if change.after is not None else reversed(pair)
+    ):  # the first made the folders, and removes them
+        _apply(each)
+
+
+def _apply(change: Change) -> None:
     kept = _kept()
     entry = kept.pop(change.path, {})
     try:
@@ -318,7 +367,7 @@ def apply(change: Change) -> None:
                 os.unlink(change.path)
                 for folder in reversed(entry.get("folders", [])):
                     _remove_empty(folder)
-        elif change.changes:
+        elif change.before != change.after:
             folders = _missing_folders(os.path.dirname(change.path))
             _write(change.path, change.after)
             if change.pieces:

@@ -30,6 +30,9 @@ project_option = click.option(
 dry_run_option = click.option(
     "--dry-run", is_flag=True, help="Show what would be written, and write nothing."
 )
+plugin_option = click.option(
+    "--plugin", is_flag=True, help="Hermes: a plugin in place of a shell hook; it can ask a person."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="As JSON.")
 
 
@@ -55,21 +58,32 @@ def hook(arguments: tuple[str, ...]) -> None:
 @dry_run_option
 @json_option
 @click.option("--fail-closed", is_flag=True, help="Cursor: block a call for which the hook does not answer.")
-def install(host: str, project: bool, dry_run: bool, as_json: bool, fail_closed: bool) -> None:
+@plugin_option
+def install(host: str, project: bool, dry_run: bool, as_json: bool, fail_closed: bool, plugin: bool) -> None:
     """Put shellguard into the settings of an agent host. Nothing else in them changes.
 
     Exit status 0: done, or nothing to do; 1: it cannot be done, and why.
     """
-    from shellguard.agents.install import InstallError, apply, installation
+    from shellguard.agents.install import InstallError, apply, installation, plugin_installation
 
+    _check_plugin(host, plugin, project)
     try:
-        change = installation(host, os.getcwd() if project else None, fail_closed=fail_closed)
+        change = (
+            plugin_installation()
+            if plugin
+            else installation(host, os.getcwd() if project else None, fail_closed=fail_closed)
+        )
         if not dry_run:
             apply(change)
     except InstallError as error:
         say(visible(str(error)), err=True)
         sys.exit(1)
     _tell(change, "installed", dry_run, as_json)
+
+
+def _check_plugin(host: str | None, plugin: bool, project: bool) -> None:
+    if plugin and (host != "hermes" or project):
+        raise click.UsageError("--plugin is for hermes, and not for a project")
 
 
 @command("uninstall")
@@ -79,23 +93,38 @@ def install(host: str, project: bool, dry_run: bool, as_json: bool, fail_closed:
 @json_option
 @click.option("--all", "everywhere", is_flag=True, help="Every installation that is remembered.")
 @click.option("--purge", is_flag=True, help="With --all: remove the log, the counts and the cache too.")
+@plugin_option
 def uninstall(
-    host: str | None, project: bool, dry_run: bool, as_json: bool, everywhere: bool, purge: bool
+    host: str | None,
+    project: bool,
+    dry_run: bool,
+    as_json: bool,
+    everywhere: bool,
+    purge: bool,
+    plugin: bool,
 ) -> None:
     """Take shellguard out of the settings of an agent host. The rest stays as it is.
 
     Exit status 0: done, or nothing to do; 1: it cannot be done, and why; 2: wrong usage.
     """
-    from shellguard.agents.install import InstallError, apply, installed, removal, removal_of
+    from shellguard.agents.install import (
+        InstallError,
+        apply,
+        installed,
+        plugin_removal,
+        removal,
+        removal_of,
+    )
 
     if (host is None) == (not everywhere) or (purge and not everywhere):
         raise click.UsageError("give a HOST, or --all (and --purge with it)")
+    _check_plugin(host, plugin, project)
     failed = False
     try:
         changes = (
-            [removal_of(*found) for found in installed()]
+            [removal_of(*found) for found in reversed(installed())]
             if host is None
-            else [removal(host, os.getcwd() if project else None)]
+            else [plugin_removal() if plugin else removal(host, os.getcwd() if project else None)]
         )
         for change in changes:
             if not dry_run:
@@ -159,7 +188,9 @@ def _tell(change: Change, done: str, dry_run: bool, as_json: bool) -> None:
         for line in unified_diff(before, after, change.path, change.path):
             say(visible(line.rstrip("\r\n")))
     else:
-        say(f"{done}: {visible(change.path)}")
+        for each in (change, change.beside):
+            if each is not None:
+                say(f"{done}: {visible(each.path)}")
     if change.promises and done == "installed":
         say(change.promises)
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -17,6 +19,8 @@ from shellguard.agents.install import (
     argv_for,
     installation,
     installed,
+    plugin_installation,
+    plugin_removal,
     removal,
     removal_of,
 )
@@ -214,3 +218,38 @@ def test_the_line_says_nothing_of_a_release() -> None:
 def test_what_is_no_json_is_an_error(text: str) -> None:
     with pytest.raises(EditError):
         parsed(text)
+
+
+def test_the_plugin_for_hermes_comes_and_goes(home: Path) -> None:
+    apply(plugin_installation())
+    folder = home / ".hermes" / "plugins" / "shellguard"
+    assert sorted(path.name for path in folder.iterdir()) == ["__init__.py", "plugin.yaml"]
+    assert not plugin_installation().changes
+    (folder / "plugin.yaml").write_text("name: shellguard\n")
+    assert plugin_installation().changes
+    apply(plugin_installation())
+    apply(plugin_removal())
+    assert list(home.iterdir()) == []
+    apply(plugin_installation())
+    for found in reversed(installed()):
+        apply(removal_of(*found))
+    assert list(home.iterdir()) == []
+
+
+def test_the_plugin_for_hermes_refuses_and_asks(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "ours" / "config").mkdir(parents=True)
+    (tmp_path / "ours" / "config" / "config.toml").write_text(
+        '[commands]\nask = ["git push *"]\ndeny = ["dd *"]\n'
+    )
+    apply(plugin_installation())
+    names: dict[str, Any] = {}
+    exec((home / ".hermes" / "plugins" / "shellguard" / "__init__.py").read_text(), names)
+    hooks: dict[str, Any] = {}
+    names["register"](SimpleNamespace(register_hook=hooks.__setitem__))
+    before = hooks["pre_tool_call"]
+    told = {"tool_name": "terminal", "session_id": "s", "task_id": "t", "tool_call_id": "c"}
+    assert before(args={"command": "ls"}, **told) is None
+    assert before(args={"command": "git push origin x"}, **told)["action"] == "approve"
+    assert before(args={"command": "dd if=a of=b"}, **told)["action"] == "block"
+    assert before(tool_name="read_file", args={"path": "x"}) is None
+    assert hooks["post_tool_call"](args={"command": "ls"}, result="x", **told) is None
