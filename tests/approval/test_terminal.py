@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from select import select
 
 import pytest
 
@@ -33,7 +34,7 @@ def at_a_terminal(repo: Repo, typed: bytes, *options: str) -> tuple[int, bytes]:
     shown = b""
     asked = False
     limit = time.monotonic() + 60
-    while time.monotonic() < limit:
+    while select([ours], [], [], max(0.0, limit - time.monotonic()))[0]:
         try:
             data = os.read(ours, 1000)
         except OSError:
