@@ -245,6 +245,8 @@ class Board:
         moment = _moment(now)
         if not title.strip() or not profile.strip():
             raise BoardError("a card needs a title and a profile")
+        if workspace is not None and repo is not None:
+            raise BoardError("a card works in a folder, or in a work tree of a repository, not in both")
         lane = _lane(phase)
         for name, number in (("max_runtime", max_runtime), ("at", at)):
             if number is not None and not (math.isfinite(number) and number > 0):

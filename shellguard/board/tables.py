@@ -178,6 +178,8 @@ def url_of(address: str) -> URL:
         url = make_url(address)
     except (ArgumentError, ValueError) as error:
         raise BoardError("the address of the board is no URL that can be read") from error
+    if "@" in (url.host or ""):
+        raise BoardError("the address of the board has two @: in a password it is written %40")
     if url.drivername in ("postgresql", "postgres", "postgresql+psycopg"):
         return url.set(drivername="postgresql+psycopg")
     if url.drivername != "sqlite":

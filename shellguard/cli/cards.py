@@ -91,8 +91,8 @@ def cards() -> None:
     help="A card that it waits for; more than one is fine.",
 )
 @click.option("--at", metavar="TIME", help="Not before: ISO 8601, or +SECONDS.")
-@click.option("--workspace", type=click.Path(), metavar="DIR", help="The folder to work in.")
-@click.option("--repo", type=click.Path(), metavar="DIR", help="The repository to make a work tree of.")
+@click.option("--workspace", type=click.Path(), metavar="FOLDER", help="The folder to work in.")
+@click.option("--repo", type=click.Path(), metavar="FOLDER", help="The repository to make a work tree of.")
 @click.option(
     "--max-runtime", type=click.FloatRange(min=0, min_open=True), metavar="S", help="Seconds for one run."
 )
