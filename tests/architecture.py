@@ -143,6 +143,14 @@ NEVER = {
     "tools": "the package must work without the tools",
 }
 
+ONLY_IN = {
+    "sqlalchemy": ("board", "workers"),
+    "psycopg": ("board", "workers"),
+    "dbos": ("workers",),
+    "psutil": ("workers",),
+}
+"""Libraries of the extra `workers`, and the layers that may import them: all else works without the extra."""
+
 READERS_OF_SHELL_TEXT = ("syntax", "values", "analysis")
 
 BLANK_TRAPS = frozenset({"split", "rsplit", "strip", "lstrip", "rstrip"})
@@ -228,6 +236,8 @@ def layer_faults(package: Path) -> list[str]:
             root, _, rest = found.target.partition(".")
             if root in NEVER:
                 faults.append(f"{name}:{found.line}: imports {root}: {NEVER[root]}")
+            elif layer not in ONLY_IN.get(root, (layer,)):
+                faults.append(f"{name}:{found.line}: imports {root}, which is of {ONLY_IN[root][0]}")
             elif root == PACKAGE:
                 target = _layer_of(rest, package)
                 if target not in (layer, *ORDER[layer]):

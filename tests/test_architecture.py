@@ -78,6 +78,18 @@ def test_imports_follow_the_order() -> None:
             "planted:2: approval may not import workers",
         ),
         ("cli.planted", "import bashlex.ast\n", "planted:1: imports bashlex"),
+        (
+            "guard.planted",
+            "from shellguard.board.board import Board\n",
+            "planted:1: guard may not import board",
+        ),
+        ("replay.planted", "from shellguard import workers\n", "planted:1: replay may not import workers"),
+        (
+            "cli.planted",
+            "def late():\n    import sqlalchemy.exc\n",
+            "planted:2: imports sqlalchemy, which is of board",
+        ),
+        ("board.planted", "from dbos import DBOS\n", "planted:1: imports dbos, which is of workers"),
         ("cli.planted", "from tests.architecture import ORDER\n", "planted:1: imports tests"),
         ("cli.planted", "def late():\n    import tools.bench\n", "planted:2: imports tools"),
         ("planted", "", "planted: no such layer"),

@@ -17,10 +17,19 @@ except SystemExit:
     pass
 sys.stderr.write(" ".join(sys.modules))
 """
-HEAVY = {"rich", "rich_click", "lark", "platformdirs", "hypothesis", "logging", "asyncio", "multiprocessing"}
+HEAVY = {"sqlalchemy", "psycopg", "dbos", "psutil"} | {
+    "rich",
+    "rich_click",
+    "lark",
+    "platformdirs",
+    "hypothesis",
+    "logging",
+    "asyncio",
+    "multiprocessing",
+}
 OURS = {
     *("advice", "redact", "cli.sarif", "cli.github", "cli.batch", "cli.explain", "cli.report", "cli.rules"),
-    *("cli.man", "cli.completion", "cli.rule", "cli.parse"),
+    *("cli.man", "cli.completion", "cli.rule", "cli.parse", "cli.cards", "board", "workers"),
 }
 
 
