@@ -73,6 +73,11 @@ class Server(ThreadingHTTPServer):
         """How a browser may name this machine."""
         return tuple(f"{name}:{self.server_port}" for name in ("127.0.0.1", "localhost"))
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that leaves before it has the page is none of our errors."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
 
 class Pages:
     """The pages, made from their template."""
