@@ -442,10 +442,7 @@ def _finish(board: Board, name: str, done: bool, what: str, as_json: bool) -> No
 
 def _at_desk(desk: str, verb: str, card: str, **values: Any) -> dict[str, Any]:
     """What the supervisor of this worker answers. Ends the command when it refuses, or is not there."""
-    from shellguard.workers.desk import (  # type: ignore[import-not-found,unused-ignore]
-        Client,
-        DeskError,
-    )
+    from shellguard.workers.desk import Client, DeskError
 
     client = Client(desk)
     try:

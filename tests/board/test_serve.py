@@ -30,7 +30,7 @@ HOSTILE = '</title><script>alert(1)</script><img src=x onerror="a">&amp;\x1b\u20
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Server]:
     with Board.open(str(tmp_path / "board")) as board, Server(board, 0) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield server
         server.shutdown()
