@@ -25,7 +25,9 @@ from shellguard.approval.run import run_safely
 from shellguard.approval.signals import FLUSHER
 from shellguard.approval.store import Store
 from shellguard.board.board import Board
+from shellguard.board.model import BlockKind, EventKind, Outcome, Status
 from shellguard.board.tables import about
+from shellguard.cli.cards import cards as cards_group
 from tests.approval.repos import Repo
 from tests.board.cards import NOW, PROCESS, add, again, claim
 from tests.cli.process import SHELLGUARD, Done, run
@@ -550,3 +552,16 @@ def test_the_extra_is_asked_for_by_name(words: tuple[str, ...]) -> None:
         done.stderr
         == "shellguard: cards need the extra `workers`: pip install 'shellguard-engine[workers]'\n"
     )
+
+
+# --- the paper --------------------------------------------------------------------------------------------------------
+
+
+def test_the_paper_names_every_word() -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs" / "workers.md").read_text(encoding="utf-8")
+    assert {word for word in (*Status, *Outcome, *EventKind, *BlockKind) if f"`{word}`" not in text} == {
+        "dependency"
+    }
+    assert "--kind dependency" in text
+    for name in cards_group.commands:
+        assert f"`{name}`" in text or f"shellguard cards {name} " in text, name
