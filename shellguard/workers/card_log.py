@@ -26,7 +26,7 @@ class CardLog:
         self._open()
 
     def _open(self) -> None:
-        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
         try:
             os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
             self._descriptor = os.open(self.path, flags, 0o600)
@@ -61,6 +61,12 @@ class CardLog:
         """Adds the last line, and closes."""
         self.say(f"{EXIT}{status}")
         self.close()
+
+    def duplicate(self) -> tuple[None, int]:
+        """Nothing to read from, and the file itself to write to: it is then not kept to its size."""
+        return None, os.open(os.devnull, os.O_WRONLY) if self._descriptor is None else os.dup(
+            self._descriptor
+        )
 
     def close(self) -> None:
         """Lets go of the file."""

@@ -75,6 +75,9 @@ AFTERWARDS_SECONDS = 120.0
 WAITS = "worker_protocol_transition_required"
 """The reason of a block: a `self_reported` command ended with 0 and left its card where it was."""
 
+WINDOWS = os.name == "nt"
+"""Where a pipe cannot be waited for, and the worker writes to its log itself. Nothing of this has run there."""
+
 DRAINED_BYTES = 8_000_000
 """Of output that is read after everything has ended; only a process that could not be ended writes more."""
 
@@ -191,7 +194,8 @@ class Clerk:
 
     def __init__(self) -> None:
         self.ready, self._write = os.pipe()
-        os.set_blocking(self.ready, False)
+        if not WINDOWS:
+            os.set_blocking(self.ready, False)
         self._asked: queue.SimpleQueue[tuple[object, Callable[[], Any]]] = queue.SimpleQueue()
         self._answered: queue.SimpleQueue[tuple[object, Any]] = queue.SimpleQueue()
         self.open = 0
@@ -205,7 +209,7 @@ class Clerk:
     def answers(self) -> list[tuple[object, Any]]:
         """What has been answered."""
         with suppress(BlockingIOError):
-            while os.read(self.ready, 100):
+            while not WINDOWS and os.read(self.ready, 100):
                 pass
         found = []
         with suppress(queue.Empty):
@@ -252,7 +256,7 @@ class _Supervisor:
         except OSError as error:
             return self.failed(f"no socket for the worker can be made: {error.strerror}")
         group = cgroup.make(self.run.id)
-        read, write = os.pipe()
+        read, write = self.log.duplicate() if WINDOWS else os.pipe()
         try:
             worker = Worker(
                 frozen.argv,
@@ -275,8 +279,9 @@ class _Supervisor:
             return self.failed(f"{place}: {reason}")
         finally:
             os.close(write)
-        os.set_blocking(read, False)
         self.output: int | None = read
+        if read is not None:
+            os.set_blocking(read, False)
         child, kept = processes.identity(worker.pid), processes.identity(worker.keeper)
         self.clerk.ask("started", lambda: self.board.started(self.run.id, child=child, keeper=kept))
         self.watch(worker)
@@ -449,7 +454,7 @@ class _Supervisor:
             for each in ready:
                 self.serve(each)
         while self.clerk.open and not self.stop.came():
-            if os.name == "nt":
+            if WINDOWS:
                 time.sleep(0.01)
             else:
                 select.select([self.clerk.ready, self.stop.wake], [], [])
@@ -486,7 +491,7 @@ class _Supervisor:
         self.clerk.ask("report", lambda: patiently(call, self.stop))
         answer: Any = None
         while self.clerk.open:
-            if os.name == "nt":
+            if WINDOWS:
                 time.sleep(0.01)
             else:
                 select.select([self.clerk.ready], [], [])

@@ -66,7 +66,7 @@ class Frozen:
             search = tuple(str(folder) for folder in value["search"])
         except (KeyError, TypeError, AttributeError) as error:
             raise TrustError(f"the run does not say what it executes: {error}") from error
-        if not argv or not files or not os.path.isabs(argv[0]):
+        if not argv or not os.path.isabs(argv[0]) or not (files or sys.platform == "win32"):
             raise TrustError("the run does not say what it executes")
         return cls(argv, files, search)
 

@@ -745,3 +745,58 @@ def test_the_statuses_are_told_apart_and_mean_nothing_else() -> None:
     ]
     assert len(set(statuses)) == len(statuses)
     assert not {1, 75, 78, 93, 126, 127, 130, 137} & set(statuses)
+
+
+# --- through the command line, and on a server ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "words, status, reason",
+    [
+        (("complete", "--summary", "by the command line"), "done", None),
+        (("block", "--reason", "no licence", "--kind", "capability"), "blocked", "no licence"),
+    ],
+)
+def test_a_worker_speaks_by_the_command_line(
+    bench: Bench, words: tuple[str, ...], status: str, reason: str | None
+) -> None:
+    argv = (sys.executable, "-P", "-I", "-m", "shellguard", "cards", *words)
+    _, attempt = bench.do(*argv, profile=SELF_REPORTED)
+    assert (attempt.card.status, attempt.card.block_reason) == (status, reason), attempt.log
+    assert attempt.events[-1].payload["by"] == "worker"
+
+
+def test_a_worker_adds_and_lists_nothing_by_the_command_line(bench: Bench) -> None:
+    other = bench.board.add("other", profile="p")
+    program = (
+        f'for words in "add --profile p --title t" "complete {other.id}" "block {other.id} --reason x" '
+        f'"archive {other.id}" "retry {other.id}" "list" "show {other.id}" "export"; do '
+        f'"{sys.executable}" -P -I -m shellguard cards $words && echo "DONE $words"; done; true'
+    )
+    _, attempt = bench.do("sh", "-c", program)
+    assert attempt.card.status == "done"
+    assert "DONE" not in attempt.log, attempt.log
+    assert len(bench.board.cards()) == 2
+    assert len(bench.board.events(other.id)) == 1
+
+
+def test_a_server_whose_backends_are_killed_gets_the_report(tmp_path: Path) -> None:
+    """The connection of the supervisor is killed (-9) while the command runs, and again as it ends; the server then
+    refuses everybody for a moment."""
+    from tests.board.servers import server
+
+    with server() as found:
+        bench = Bench(tmp_path, found.fresh())
+        for code in (0, 3):
+            attempt = bench.claim("sh", "-c", f"until [ -e go ]; do sleep 0.02; done; exit {code}").start()
+            attempt.started()
+            assert found.kill_backends() >= 1
+            (bench.workspace / "go").touch()
+            assert attempt.wait() == command.REPORTED, attempt.log
+            assert attempt.card.status == ("done" if code == 0 else "blocked")
+            assert attempt.kinds.count("completed") + attempt.kinds.count("blocked") == 1
+            (bench.workspace / "go").unlink()
+        # No password of the server in what the worker is given.
+        _, attempt = bench.do("sh", "-c", "env; cat /proc/$PPID/environ /proc/$PPID/cmdline")
+        assert found.password not in attempt.log
+        bench.board.close()
