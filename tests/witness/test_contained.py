@@ -161,7 +161,7 @@ def test_nothing_of_the_host_is_shown(witness: Witness, tmp_path: Path) -> None:
         f"cat {secret} /root/.bashrc /etc/shadow; ls /home /root {Path(__file__).parent}", make=False
     )
     assert "x" not in report.stdout.split()
-    assert report.stdout.split() == ["/home:", "user", "/root:"]
+    assert report.stdout.split() == ["/home:", "me", "user", "/root:"]
 
 
 def test_the_network_of_the_host_cannot_be_reached(witness: Witness) -> None:

@@ -20,6 +20,10 @@ def report(command: str, **parts: Any) -> Report:
     return Report(command, merged.pop("world", "plain"), **merged)
 
 
+def asked(kind: str, method: str, body: str = "") -> dict[str, str]:
+    return {"kind": kind, "address": "x", "method": method, "body": body}
+
+
 def seen(place: str, path: str, kind: str = "create", by: str = "x") -> dict[str, str]:
     return {"class": place, "path": path, "kind": kind, "by": by}
 
@@ -69,7 +73,19 @@ def seen(place: str, path: str, kind: str = "create", by: str = "x") -> dict[str
             {"net": [{"kind": "http", "address": "http://x.org/", "method": "POST"}]},
             "refuted",
         ),
+        ("systemctl status x", {"net": [asked("dbus", "GetAll")]}, "ok"),
+        ("systemctl status x", {"net": [asked("dbus", "StopUnit")]}, "refuted"),
+        ("systemctl status x", {"net": [asked("dbus", "SetUnitProperties")]}, "refuted"),
+        ("psql -c 'select 1'", {"net": [asked("sql", "SQL", "select 1")]}, "ok"),
+        ("psql -c 'select 1'", {"net": [asked("sql", "SQL", " Drop table t")]}, "refuted"),
         ("curl -s x.org", {"net": [{"kind": "listen", "address": "a socket"}]}, "refuted"),
+        (
+            "fuser -v a",
+            {"exit_code": 1, "stderr": "Cannot stat file /proc/1/fd/0: Permission denied\n"},
+            "ok",
+        ),
+        ("strace ls", {"stderr": 'access("/x", R_OK)  = -1 ENOENT (No such file or directory)\n'}, "ok"),
+        ("pip cache", {"exit_code": 1, "stderr": "ERROR: Need an action (dir, info) to perform.\n"}, "ok"),
         (
             "cat nofile",
             {"exit_code": 1, "stderr": "cat: nofile: No such file or directory\n"},
@@ -82,7 +98,7 @@ def seen(place: str, path: str, kind: str = "create", by: str = "x") -> dict[str
         ("cat f.txt", {"timed_out": True, "exit_code": -9}, "inconclusive"),
         ("tail -f f.txt", {"timed_out": True, "exit_code": -9}, "ok"),
         ("yes", {"cut": True, "exit_code": -9}, "ok"),
-        ("strace ls", {"attempts": [seen("priv", "", "ptrace", "strace")]}, "inconclusive"),
+        ("strace ls", {"attempts": [seen("priv", "", "ptrace", "strace")]}, "ok"),
         ("cat f.txt", {"attempts": [seen("priv", "", "ptrace", "cat")]}, "refuted"),
         ("rm f.txt", {"effects": [seen("workspace", f"{WORK}/f.txt", "delete")]}, "inconclusive"),
     ],

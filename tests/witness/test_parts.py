@@ -12,7 +12,7 @@ import pytest
 
 from shellguard import classify
 from shellguard.rules.proof import Proof
-from tools.witness import calls, examples, fuzz, record
+from tools.witness import bus, calls, campaign, examples, fuzz, record, services
 from tools.witness.network import respond
 from tools.witness.operands import operands_of
 from tools.witness.places import HOME, WORK
@@ -63,6 +63,11 @@ def decide(number: int, *args: int, architecture: int = calls.AUDIT_ARCH_X86_64)
         (437, (), NOTIFY),
         (87, (), NOTIFY),
         (59, (), NOTIFY),
+        (101, (0,), NOTIFY),  # ptrace: be traced
+        (101, (16, 5), NOTIFY),
+        (101, (0x4206, 5), NOTIFY),
+        (101, (24, 5), ALLOW),  # go on to the next call
+        (41, (2, 1, 0), ALLOW),
         (62, (5, 0), ALLOW),  # kill with signal 0
         (62, (5, 9), NOTIFY),
         (44, (3, 0, 0, 0, 0, 0), ALLOW),  # sendto without an address
@@ -214,6 +219,76 @@ def test_options_are_spelled_in_every_way() -> None:
     forms = set(fuzz._spelled("--output"))
     assert {"--output", "--output=new.out", "--output new.out", "--out=new.out", "--o"} <= forms
     assert "-onew.out" in set(fuzz._spelled("-o"))
+
+
+@pytest.mark.parametrize(
+    "signature, values",
+    [
+        ("s", ("foo",)),
+        ("yqut", (1, 2, 3, 4)),
+        ("a(ss)", ([("a", "b"), ("c", "d")],)),
+        ("a(iiay)st", ([(2, 2, [127, 0, 0, 1])], "example.org", 1)),
+        ("ao", ([],)),
+        ("(tb)", ((1, True),)),
+    ],
+)
+@pytest.mark.parametrize("start", [0, 1, 4, 13])
+def test_what_is_packed_for_the_bus_is_what_it_says(
+    signature: str, values: tuple[object, ...], start: int
+) -> None:
+    data = bytes(start) + bus.packed(signature, values, start)
+    assert bus.unpacked(signature, data, start) == json.loads(json.dumps(values))
+
+
+@pytest.mark.parametrize(
+    "interface, path", [("", "/org/freedesktop/login1/user/_1"), ("org.freedesktop.login1.User", "/")]
+)
+def test_the_bus_knows_the_properties_of_an_object(interface: str, path: str) -> None:
+    reply = bus.answer("org.freedesktop.DBus.Properties", "GetAll", [interface], path)
+    assert reply is not None
+    assert reply[1][0]["UID"] == ("u", 1000)
+    assert bus.answer("org.freedesktop.DBus.Properties", "Get", [interface, "Nothing"], path) is None
+
+
+def test_an_answer_of_the_bus_can_be_sent() -> None:
+    for member, (signature, values) in bus._ANSWERS.items():
+        assert bus.packed(signature, values), member
+    for known in bus._PROPERTIES.values():
+        assert bus.packed("a{sv}", (known,))
+
+
+@pytest.mark.parametrize(
+    "text, reason",
+    [
+        ("date -v -1d +%F      # BSD", "a spelling of another system"),
+        ("docker compose ps", "the plugin compose is not installed"),
+        ("docker ps", ""),
+    ],
+)
+def test_an_example_that_cannot_be_tried_says_why(
+    monkeypatch: pytest.MonkeyPatch, text: str, reason: str
+) -> None:
+    monkeypatch.setattr(campaign, "_PLUGIN_FOLDERS", ())
+    assert campaign._absent(text, None) == reason
+    assert campaign._absent(text, ("no-such-tool-at-all",)) == "the tool is not installed"
+
+
+def test_a_client_s_statements_are_read_in_pieces() -> None:
+    noted: list[str] = []
+
+    def log(kind: str, address: str, **more: str) -> None:
+        noted.append(more["body"])
+
+    start = b"\0\0\0\x0a\0\3\0\0a\0"
+    query = b"Q\0\0\0\x0dselect 1\0"
+    parse = b"P\0\0\0\x10s\0select 2\0\0\0"
+    note = services._PostgresNotes(log)
+    for byte in b"\0\0\0\x08\x04\xd2\x16\x2f" + start + query + parse:
+        note(bytes([byte]))
+    maria = services._MariaNotes(log)
+    for byte in b"\5\0\0\1login\x09\0\0\0\3select 3\1\0\0\0\x0e":
+        maria(bytes([byte]))
+    assert noted == ["select 1", "select 2", "select 3"]
 
 
 def test_builtins_are_known() -> None:

@@ -255,6 +255,10 @@ def test_an_address_is_seen(witness: Witness, command: str, kind: str, address: 
         ("kubectl", "kubectl delete pod x --wait=false", "http", "DELETE"),
         ("redis-cli", "redis-cli get a", "redis", "GET"),
         ("redis-cli", "redis-cli set a b", "redis", "SET"),
+        ("systemctl", "systemctl show x", "dbus", "GetAll"),
+        ("systemctl", "systemctl is-enabled ssh", "dbus", "GetUnitFileState"),
+        ("systemctl", "systemctl kill x", "dbus", "KillUnit"),
+        ("loginctl", "loginctl list-users", "dbus", "ListUsers"),
     ],
 )
 def test_what_is_asked_of_a_service_is_seen(
@@ -264,9 +268,45 @@ def test_what_is_asked_of_a_service_is_seen(
     if report.exit_code == 127:
         pytest.skip(f"{tool} is not installed")
     asked = [
-        (entry["kind"], entry.get("method")) for entry in report.net if entry["kind"] in ("http", "redis")
+        (entry["kind"], entry.get("method"))
+        for entry in report.net
+        if entry["kind"] in ("http", "redis", "dbus")
     ]
     assert asked[-1] == (kind, method), report.stderr
+
+
+@pytest.mark.parametrize(
+    "server, command, statement",
+    [
+        ("postgres", "psql -Atc 'select count(*) from t'", "select count(*) from t"),
+        ("postgres", "psql -h db -U me -c 'drop table users' app", "drop table users"),
+        ("mariadb", "mysql -Ne 'select count(*) from t' app", "select count(*) from t"),
+        ("mariadb", "mysql -h db -e 'drop table users' app", "drop table users"),
+    ],
+)
+def test_a_statement_is_seen(witness: Witness, server: str, command: str, statement: str) -> None:
+    report = witness.run(command)
+    if report.exit_code == 127 or not any(entry["kind"] == "sql" for entry in report.net):
+        pytest.skip(f"no {server} is installed")
+    assert report.exit_code == 0, report.stderr
+    assert ("sql", server, statement) in {
+        (entry["kind"], entry["address"], entry.get("body")) for entry in report.net
+    }
+
+
+def test_a_secure_shell_answers_and_runs_nothing(witness: Witness) -> None:
+    report = witness.run("ssh host 'cat /etc/shadow; touch /tmp/x'")
+    if report.exit_code == 127 or "SSH" in "".join(str(entry.get("body")) for entry in report.net):
+        pytest.skip("no SSH server is installed")
+    assert (report.exit_code, report.stdout) == (0, "foo\n")
+
+
+def test_what_a_traced_program_does_is_seen(witness: Witness) -> None:
+    report = witness.run("strace -fo /dev/null sh -c 'echo x > new.txt'")
+    if report.exit_code == 127:
+        pytest.skip("strace is not installed")
+    assert ("workspace", "create", f"{WORK}/new.txt") in effects(report)
+    assert ("priv", "ptrace", "") in attempts(report)
 
 
 # --- terminals --------------------------------------------------------------------------------------------------

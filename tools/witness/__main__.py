@@ -16,7 +16,7 @@ import json
 import sys
 
 from tools.witness import campaign, fuzz
-from tools.witness.client import TIMEOUT_S, Report, UnavailableError, Witness
+from tools.witness.client import COPIED, NAMESPACES, TIMEOUT_S, Report, UnavailableError, Witness
 from tools.witness.judge import Judgement, judge
 from tools.witness.worlds import NAMES
 
@@ -36,13 +36,21 @@ def main(argv: list[str] | None = None) -> int:
     one.add_argument("--json", action="store_true")
     campaign.add_arguments(commands.add_parser("run", help="run examples and say which reads are refuted"))
     fuzz.add_arguments(commands.add_parser("fuzz", help="try every option of a tool"))
+    for each in commands.choices.values():
+        each.add_argument(
+            "--backend",
+            choices=(NAMESPACES, COPIED),
+            help="how to contain commands (default: the first that works)",
+        )
     args = parser.parse_args(argv)
     try:
         if args.command == "run":
             return campaign.main(args)
         if args.command == "fuzz":
             return fuzz.main(args)
-        with Witness(timeout=args.timeout) as witness:
+        with Witness(timeout=args.timeout, backend=args.backend) as witness:
+            if witness.limits:
+                print(witness.limits, file=sys.stderr)
             report = witness.run(args.text, world=args.world, tty=args.tty, stdin=args.stdin)
     except UnavailableError as reason:
         if args.command == "try" and args.json:

@@ -17,6 +17,8 @@ WRITE_FLAGS = 0o1 | 0o2 | 0o100 | 0o1000
 NEW_NAMESPACES = 0x7E020000
 """Every CLONE_NEW... flag of clone(2)."""
 IPC_CREAT = 0o1000
+PTRACE_BEGINS = (0, 16, 0x4206)
+"""PTRACE_TRACEME, PTRACE_ATTACH, PTRACE_SEIZE: what comes after them comes by the thousand."""
 
 
 @dataclass(frozen=True)
@@ -24,14 +26,15 @@ class Call:
     """A reported system call.
 
     `kind` is the word of the report. `paths` are (argument of the directory descriptor or None, argument of the path);
-    `descriptor` is the argument that is an open file. `when` limits the report: ("set", argument, mask) or ("not",
-    argument, value), on the lower 32 bits; all must hold. `refused` is answered with EPERM whatever it asks for.
+    `descriptor` is the argument that is an open file. `when` limits the report: ("set", argument, mask), ("not",
+    argument, value) or ("in", argument, values), on the lower 32 bits; all must hold. `refused` is answered with EPERM
+    whatever it asks for.
     """
 
     kind: str
     paths: tuple[tuple[int | None, int], ...] = ()
     descriptor: int | None = None
-    when: tuple[tuple[str, int, int], ...] = ()
+    when: tuple[tuple[str, int, int | tuple[int, ...]], ...] = ()
     refused: bool = False
 
 
@@ -108,6 +111,7 @@ CALLS: dict[int, Call] = {
     240: Call("mq_open", when=(("set", 1, WRITE_FLAGS),)),
     241: Call("mq_unlink"),
     16: Call("ioctl"),
+    101: Call("ptrace", when=(("in", 0, PTRACE_BEGINS),)),
     425: Call("io_uring_setup", refused=True),
     56: Call("clone", when=(("set", 0, NEW_NAMESPACES),), refused=True),
     **{
@@ -131,7 +135,6 @@ CALLS: dict[int, Call] = {
             168: "swapoff",
             164: "settimeofday",
             227: "clock_settime",
-            101: "ptrace",
             311: "process_vm_writev",
             438: "pidfd_getfd",
             323: "userfaultfd",
@@ -171,13 +174,14 @@ IOCTLS = {
 }
 
 CLONE3, ENOSYS = 435, 38
+SOCKET, EACCES = 41, 13
 
 _LOAD, _EQUAL, _SET, _AT_LEAST, _RETURN = 0x20, 0x15, 0x45, 0x35, 0x06
 _ALLOW, _NOTIFY, _ERROR = 0x7FFF0000, 0x7FC00000, 0x00050000
 
 
-def program() -> bytes:
-    """The BPF program, eight bytes an instruction.
+def program(*, sockets: bool = True) -> bytes:
+    """The BPF program, eight bytes an instruction. Without `sockets` none can be made.
 
     `clone3` hides its flags in memory and is refused with ENOSYS: every libc falls back to `clone`. A call of another
     architecture is reported too, whatever it is.
@@ -192,6 +196,8 @@ def program() -> bytes:
         (_EQUAL, 0, 1, CLONE3),
         (_RETURN, 0, 0, _ERROR | ENOSYS),
     ]
+    if not sockets:
+        code += [(_EQUAL, 0, 1, SOCKET), (_RETURN, 0, 0, _ERROR | EACCES)]
     for number, call in CALLS.items():
         if call.kind == "ioctl":
             tests = [(_EQUAL, command) for command in IOCTLS]
@@ -199,17 +205,19 @@ def program() -> bytes:
             body += [(test, len(tests) - place, 0, value) for place, (test, value) in enumerate(tests)]
             body += [(_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _NOTIFY)]
         else:
-            body = []
-            for place, (test, argument, value) in enumerate(call.when):
-                past = 1 + 2 * (len(call.when) - place - 1)  # over the remaining tests, onto "allow"
-                body.append((_LOAD, 0, 0, _argument(argument)))
-                if test == "set":
-                    body.append((_SET, 0, past, value))
-                else:
-                    body.append((_EQUAL, past, 0, value))
-            body.append((_RETURN, 0, 0, _NOTIFY))
+            body = [(_RETURN, 0, 0, _NOTIFY)]
             if call.when:
                 body.append((_RETURN, 0, 0, _ALLOW))
+            for test, argument, value in reversed(call.when):
+                past = len(body) - 1  # over the remaining tests, onto "allow"
+                if isinstance(value, tuple):
+                    known = [(_EQUAL, len(value) - place - 1, 0, each) for place, each in enumerate(value)]
+                    body = [*known[:-1], (_EQUAL, 0, past, value[-1]), *body]
+                elif test == "set":
+                    body.insert(0, (_SET, 0, past, value))
+                else:
+                    body.insert(0, (_EQUAL, past, 0, value))
+                body.insert(0, (_LOAD, 0, 0, _argument(argument)))
         code.append((_EQUAL, 0, len(body), number))
         code += body
     code.append((_RETURN, 0, 0, _ALLOW))

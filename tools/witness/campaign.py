@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import re
 import statistics
 import sys
 import time
@@ -19,12 +20,15 @@ from shellguard.rules.library import entries
 from shellguard.rules.proof import Proof, hash_of_rule
 from shellguard.rules.shelf import Shelf
 from tools.witness import examples, record
-from tools.witness.client import Witness
+from tools.witness.client import NAMESPACES, Witness
 from tools.witness.examples import Example
 from tools.witness.judge import OUTCOMES, classes_of, judge
 from tools.witness.versions import place_of, version_of
 
 TIMEOUT_S = 6.0
+SLOW_S = 25.0
+SLOW = frozenset({"az", "gcloud", "gsutil", "pip", "aws", "ansible", "npm"})
+"""Tools that take seconds to say their version, and what they get."""
 WAITING_S = 2.0
 """What a command gets that is known to wait."""
 SOURCES = ("rules", "tests", "corpus")
@@ -83,7 +87,9 @@ def main(args: argparse.Namespace) -> int:
     done = _known(args.state)
     results: list[dict[str, Any]] = []
     begun = time.monotonic()
-    with Witness(timeout=TIMEOUT_S) as witness:
+    with Witness(timeout=TIMEOUT_S, backend=NAMESPACES if args.write else args.backend) as witness:
+        if witness.limits:
+            print(witness.limits, file=sys.stderr)
         for example in wanted:
             result = done.get((example.group, example.key))
             if result is None:
@@ -116,13 +122,18 @@ def _result(example: Example, witness: Witness, args: argparse.Namespace) -> dic
         "ms": 0.0,
     }
     names = _names().get(example.group)
-    if names is not None and place_of(names) is None:
-        return result | {"outcome": "skipped", "reasons": ["the tool is not installed"]}
+    if absent := _absent(example.text, names):
+        return result | {"outcome": "skipped", "reasons": [absent]}
     if not verdict.read_only:
         return result | {"outcome": "skipped", "reasons": [f"the engine calls it {verdict.kind}"]}
-    limit = WAITING_S if Effect.WAITS in verdict.effects else TIMEOUT_S
-    report = witness.run(example.text, world=args.world, tty=args.tty, timeout=limit)
+    limit = SLOW_S if example.group in SLOW else WAITING_S if Effect.WAITS in verdict.effects else TIMEOUT_S
+    tty = args.tty
+    report = witness.run(example.text, world=args.world, tty=tty, timeout=limit)
     judgement = judge(report, verdict)
+    if judgement.outcome == "inconclusive" and not tty and _NO_TERMINAL.search(report.stderr):
+        tty = True
+        report = witness.run(example.text, world=args.world, tty=tty, timeout=limit)
+        judgement = judge(report, verdict)
     result |= {
         "outcome": judgement.outcome,
         "reasons": judgement.reasons,
@@ -133,9 +144,33 @@ def _result(example: Example, witness: Witness, args: argparse.Namespace) -> dic
         "execs": sorted({words[0] for words in report.execs}),
     }
     if args.twice:
-        again = witness.run(example.text, world=args.world, tty=args.tty, timeout=limit)
+        again = witness.run(example.text, world=args.world, tty=tty, timeout=limit)
         result["same"] = classes_of(again) == result["classes"]
     return result
+
+
+_NO_TERMINAL = re.compile(
+    r"inappropriate ioctl|not a (tty|terminal)|/dev/tty: No such device|cannot open terminal", re.IGNORECASE
+)
+_ELSEWHERE = re.compile(r"#.*\b(BSD|macOS)\b")
+_PLUGINS = re.compile(r"\bdocker (compose|buildx)\b")
+_PLUGIN_FOLDERS = (
+    "/usr/libexec/docker/cli-plugins",
+    "/usr/lib/docker/cli-plugins",
+    "/usr/local/lib/docker/cli-plugins",
+)
+
+
+def _absent(text: str, names: tuple[str, ...] | None) -> str:
+    """Why an example cannot be tried with the tools of this machine; empty where it can."""
+    if names is not None and place_of(names) is None:
+        return "the tool is not installed"
+    if _ELSEWHERE.search(text):
+        return "a spelling of another system"
+    plugin = _PLUGINS.search(text)
+    if plugin and not any(Path(folder, f"docker-{plugin[1]}").exists() for folder in _PLUGIN_FOLDERS):
+        return f"the plugin {plugin[1]} is not installed"
+    return ""
 
 
 def _names() -> dict[str, tuple[str, ...]]:

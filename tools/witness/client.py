@@ -47,7 +47,19 @@ ENVIRONMENT = {
     "n": "1",
     "pid": "1",
     "dev": "lo",
+    "link": "lo",
+    "x": "a",
+    "a": "1",
+    "b": "2",
+    "d": "src",
+    "g": "user",
+    "t": "1",
+    "id": "1",
 }
+
+
+NAMESPACES, COPIED = "namespaces", "copied"
+"""The two ways to contain a command: see `session.py` and `copied.py`."""
 
 
 class UnavailableError(Exception):
@@ -67,6 +79,7 @@ class Report:
         left: names of programs that were still running 300 ms after the command had ended.
         ms: from the start of the shell to its end; total_ms: with everything the witness adds.
         problem: what went wrong with the sandbox itself, else empty.
+        backend: how it was contained.
     """
 
     command: str
@@ -85,6 +98,7 @@ class Report:
     total_ms: float = 0.0
     events: int = 0
     problem: str = ""
+    backend: str = NAMESPACES
 
 
 class Witness:
@@ -93,7 +107,10 @@ class Witness:
     Raises: UnavailableError where the machine cannot contain a command. It never runs one uncontained.
     """
 
-    def __init__(self, *, timeout: float = TIMEOUT_S, cache: str | None = None) -> None:
+    def __init__(
+        self, *, timeout: float = TIMEOUT_S, cache: str | None = None, backend: str | None = None
+    ) -> None:
+        """`backend` asks for one of the two ways; without it the second is taken where the first is closed."""
         reason = kernel.reason_unavailable()
         if reason:
             raise UnavailableError(reason)
@@ -103,12 +120,12 @@ class Witness:
         self._groups: list[str] = []
         os.chmod(self._base, 0o755)
         try:
-            self._start(cache or _cache_folder(self._uid))
+            self._start(cache or _cache_folder(self._uid), backend)
         except BaseException:
             self.close()
             raise
 
-    def _start(self, cache: str) -> None:
+    def _start(self, cache: str, backend: str | None) -> None:
         if os.getuid() == 0:
             os.chown(self._base, self._uid, self._uid)
             self._groups = _control_groups(os.path.basename(self._base))
@@ -120,11 +137,14 @@ class Witness:
             text=True,
             env={"PATH": PATH, "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"},
         )
-        start = {"base": self._base, "uid": self._uid, "worlds": NAMES, "cache": cache}
+        start = {"base": self._base, "uid": self._uid, "worlds": NAMES, "cache": cache, "backend": backend}
         answer = self._ask(start | {"groups": [f"{group}/cgroup.procs" for group in self._groups]})
         if not answer.get("ready"):
             raise UnavailableError(answer.get("unavailable", "the session ended at once"))
         self._worlds: dict[str, str] = answer["worlds"]
+        self.backend: str = answer["backend"]
+        self.limits: str = answer["limits"]
+        """Why this is the second way, and what cannot be tried in it; empty in the first."""
 
     def run(
         self,
@@ -142,6 +162,9 @@ class Witness:
 
         Raises: UnavailableError when the session is gone.
         """
+        if self.backend == COPIED and (world != "plain" or tty):
+            what = "the hostile world" if world != "plain" else "a terminal"
+            return Report(command, world, problem=f"{what} needs namespaces", backend=self.backend)
         if "\0" in command:
             return Report(command, world, problem="a command line cannot hold NUL")
         request: dict[str, Any] = {
@@ -162,7 +185,7 @@ class Witness:
         answer = self._ask(request)
         if not answer:
             raise UnavailableError("the session has ended")
-        return Report(command, world, **answer)
+        return Report(command, world, backend=self.backend, **answer)
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
         assert self._process.stdin is not None

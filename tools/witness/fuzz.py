@@ -123,7 +123,7 @@ def main(args: argparse.Namespace) -> int:
     """Tries each tool; gives 1 where an option with an effect is called a read."""
     found = 0
     names = list(TOOLS) if args.tools == ["all"] else args.tools
-    with Witness(timeout=TIMEOUT_S) as witness:
+    with Witness(timeout=TIMEOUT_S, backend=args.backend) as witness:
         for name in names:
             begun = time.monotonic()
             texts = list(dict.fromkeys(texts_of(name, witness, args.pairs)))

@@ -108,10 +108,12 @@ def _mount_all(request: dict[str, Any], base: str) -> dict[str, str]:
     for name in ("lock", "screen"):
         os.mkdir(f"{scratch}/run/{name}")
         os.chmod(f"{scratch}/run/{name}", 0o1777)
-    for name in request.get("sockets", ()):
+    os.makedirs(f"{scratch}/run/systemd/system")  # by it tools know that the machine was started by systemd
+    for name, file in request.get("sockets", {}).items():
+        os.makedirs(os.path.dirname(f"{scratch}/run/{name}"), exist_ok=True)
         with open(f"{scratch}/run/{name}", "w", encoding="ascii"):
             pass
-        kernel.mount(f"{base}/sockets/{name}", f"{root}/run/{name}", flags=kernel.MS_BIND)
+        kernel.mount(f"{base}/sockets/{file}", f"{root}/run/{name}", flags=kernel.MS_BIND)
     kernel.mount("proc", f"{root}/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
     for name in _MASKED:
         if os.path.exists(f"{root}/proc/{name}"):
@@ -146,6 +148,8 @@ def _make(folder: str, path: str, content: str | None) -> None:
         os.makedirs(os.path.dirname(target), exist_ok=True)
         with open(target, "xb") as stream:
             stream.write(b64decode(content))
+        if b"PRIVATE KEY" in b64decode(content):
+            os.chmod(target, 0o600)
         os.utime(target, (1_700_000_000, 1_700_000_000))
     except (FileExistsError, NotADirectoryError, IsADirectoryError):
         return  # two words of the command want the same name to be different things
@@ -165,13 +169,7 @@ def _become_command(request: dict[str, Any], program: bytes, control: int, strea
         os.dup2(stdin, 0)
         os.dup2(streams["stdout"], 1)
         os.dup2(streams["stderr"], 2)
-        os.umask(0o022)
-        seconds = int(request["timeout"]) + 2
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_FILE_BYTES, MAX_FILE_BYTES))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_NPROC, (MAX_PROCESSES, MAX_PROCESSES))
-        resource.setrlimit(resource.RLIMIT_DATA, (6 << 30, 6 << 30))
+        limit_command(int(request["timeout"]) + 2)
         os.chdir(request["cwd"])
         for number in (signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)  # Python ignores them, and so would the command
@@ -187,6 +185,16 @@ def _become_command(request: dict[str, Any], program: bytes, control: int, strea
         os.write(2, f"witness: {type(problem).__name__}: {problem}\n".encode())
     finally:
         os._exit(126)
+
+
+def limit_command(seconds: int) -> None:
+    """What the caller, and each program it becomes, may use: processor time, sizes, processes, memory."""
+    os.umask(0o022)
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_FILE_BYTES, MAX_FILE_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NPROC, (MAX_PROCESSES, MAX_PROCESSES))
+    resource.setrlimit(resource.RLIMIT_DATA, (6 << 30, 6 << 30))
 
 
 def _take_terminal(streams: dict[str, int]) -> dict[str, int]:

@@ -17,7 +17,7 @@ from shellguard.effects import Effect
 from shellguard.rules.library import entries
 from shellguard.rules.model import CommandRule
 from shellguard.rules.shelf import Shelf
-from tools.witness.client import Report
+from tools.witness.client import COPIED, Report
 from tools.witness.places import HOME
 from tools.witness.worlds.hostile import trap_of
 
@@ -25,8 +25,9 @@ OUTCOMES = ("ok", "refuted", "inconclusive", "skipped")
 SMALL = ("git-index", "cache", "tmp")
 """Classes that a rule may declare with `touches`."""
 
+_TRACERS = ("strace", "ltrace", "gdb")
+"""Programs that look into a process by stopping it; they started it themselves, or the rule says so."""
 _NEEDS = {
-    "ptrace": ("strace", "ltrace", "gdb"),
     "unshare": ("podman", "buildah", "unshare", "bwrap", "flatpak"),
     "clone": ("podman", "buildah", "bwrap"),
     "perf_event_open": ("perf",),
@@ -34,6 +35,11 @@ _NEEDS = {
 }
 
 _MISSING = re.compile(r"command not found|: not found$|No such file or directory", re.MULTILINE)
+_OTHERS = re.compile(
+    r"^.*/proc/1/.*: Permission denied\n?|^(\[pid +\d+\] )?\w+\(.*\) += -1 E[A-Z]+ .*\n?", re.MULTILINE
+)
+"""No complaints: what tools say of the first process of the sandbox, as of anybody's when they are not root, and what
+`strace` prints."""
 _READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "PROPFIND", "REPORT", "SEARCH"})
 _READING_REDIS = frozenset(
     "GET MGET KEYS SCAN INFO PING DBSIZE TTL PTTL EXISTS TYPE LLEN LRANGE SMEMBERS HGET HGETALL HKEYS STRLEN"
@@ -43,6 +49,18 @@ _READING_REDIS = frozenset(
 )
 _READING_ACTION = re.compile(
     r"(Action=|\.)(Describe|List|Get|Head|BatchGet|Search|Lookup|Query|Scan|Filter|Estimate|Assume)"
+)
+
+
+_READING_CALL = re.compile(
+    r"(Get|List|Describe|Resolve|Introspect|Ping|Load(Unit)?$|Can|Is|Query|Search|Lookup|Hello$|AddMatch|RemoveMatch"
+    r"|RequestName|ReleaseName|NameHasOwner|StartServiceByName|Subscribe|Unsubscribe|Inhibit$|get|list|query)"
+)
+"""Methods of the bus that change nothing but what the bus itself knows of the caller."""
+_WRITING_SQL = re.compile(
+    r"\s*(insert|update|delete|replace|truncate|drop|create|alter|grant|revoke|vacuum|reindex|copy\b.*\bfrom\b|load\s+data"
+    r"|call|do\b|merge|import|kill|rename|optimize|flush)\b",
+    re.IGNORECASE | re.DOTALL,
 )
 
 
@@ -111,6 +129,9 @@ def judge(report: Report, verdict: Verdict | None = None) -> Judgement:
     if report.problem:
         found.reasons = [report.problem]
         return found
+    if report.backend == COPIED and Effect.NETWORK in verdict.effects:
+        found.outcome, found.reasons = "skipped", ["without namespaces there is no network to try it with"]
+        return found
     if not verdict.read_only:
         found.reasons = [f"the engine calls it {verdict.kind}: there is no claim to try"]
         return found
@@ -140,19 +161,23 @@ def exercised(report: Report, declared: Declared) -> bool:
         return True
     if report.timed_out:
         return Effect.WAITS in declared.effects or bool(report.stdout)
-    complained = bool(_MISSING.search(report.stderr))
+    errors = _OTHERS.sub("", report.stderr)
+    complained = bool(_MISSING.search(errors))
     if report.exit_code == 0:
         return not complained
     if _prints_usage(report):
         return True
-    return not report.stderr.strip() and (report.exit_code in (1, 123) or bool(report.stdout))
+    return not errors.strip() and (report.exit_code in (1, 123) or bool(report.stdout))
+
+
+_USAGE = re.compile(r"usage|need an action|command name argument expected|commands:", re.IGNORECASE)
 
 
 def _prints_usage(report: Report) -> bool:
     """Whether the text names a command, or a group of subcommands, and nothing else, and its usage came back."""
     words = report.command.split("#")[0].split()
     rule = Shelf.default().get(words[0]) if words else None
-    if not isinstance(rule, CommandRule) or "usage" not in (report.stdout + report.stderr).lower():
+    if not isinstance(rule, CommandRule) or not _USAGE.search(report.stdout + report.stderr):
         return False
     spec = rule.spec
     for word in words[1:]:
@@ -222,6 +247,8 @@ def _undeclared(report: Report, declared: Declared) -> list[str]:
             or entry.get("by") in hindered
         ):
             continue
+        if kind == "ptrace" and entry.get("by") in _TRACERS:
+            continue
         if path.startswith("/tmp/sh-thd") and entry.get("by") in ("bash", "dash", "sh", None):
             continue  # a long here-document of the shell itself
         if "empty-file" in declared.touches and place in ("workspace", "home") and _only_empty(report, path):
@@ -269,6 +296,12 @@ def _sent(report: Report, may_talk: bool, remote: bool) -> list[str]:
         elif kind == "redis":
             if method not in _READING_REDIS:
                 reasons.append(f"send: redis {method}")
+        elif kind == "dbus":
+            if not _READING_CALL.match(method):
+                reasons.append(f"send: calls {address}")
+        elif kind == "sql":
+            if not remote and _WRITING_SQL.match(entry.get("body", "")):
+                reasons.append(f"send: {entry['body'][:60]}")
         elif kind == "sent" and not entry.get("body", "").startswith(("SSH-", "\x16\x03")):
             reasons.append(f"send: text to {address}")
     return list(dict.fromkeys(reasons))
@@ -287,11 +320,8 @@ def _is_dark(entry: dict[str, str]) -> bool:
 
 def _unclear(report: Report) -> list[str]:
     """Why nothing can be said although the tool ran."""
-    reasons = [
-        f"ptrace is refused to {entry['by']}" for entry in report.attempts if entry["kind"] == "ptrace"
-    ]
     dark = [entry["address"] for entry in report.net if entry["kind"] == "http" and _is_dark(entry)]
-    reasons += [f"a POST whose meaning the stand-in cannot tell: {address}" for address in dark]
+    reasons = [f"a POST whose meaning the stand-in cannot tell: {address}" for address in dark]
     return list(dict.fromkeys(reasons))
 
 
@@ -318,6 +348,11 @@ def _is_query(entry: dict[str, str]) -> bool:
     return "info/refs" in address or address.endswith(("/wait", "/git-upload-pack"))
 
 
+_MODULE = "clone/module-"
+"""Files of the folder that Python takes for modules of its library. For a text in words (`python3 -c`) the engine
+trusts them as it trusts the repository's configuration, and marks the read: `docs/threat-model.md`."""
+
+
 def _wrong_markers(markers: list[str], command: str) -> list[str]:
     """Traps that the engine's verdict does not allow for: those of a clone never, the others where it trusts
     words only.
@@ -326,12 +361,14 @@ def _wrong_markers(markers: list[str], command: str) -> list[str]:
         return []
     from shellguard.analysis.inquiry import Assumptions
 
-    wrong = [f"marker: {marker}" for marker in markers if marker.startswith("clone/")]
     if classify(command, assumptions=Assumptions(trust="words")).read_only:
-        wrong += [
-            f"marker: {marker}, with --trust words" for marker in markers if not marker.startswith("clone/")
-        ]
-    return wrong
+        return [f"marker: {marker}, with --trust words" for marker in markers]
+    modules = "config:repo" in classify(command).marks
+    return [
+        f"marker: {marker}"
+        for marker in markers
+        if marker.startswith("clone/") and not (modules and marker.startswith(_MODULE))
+    ]
 
 
 def _missing(report: Report) -> bool:

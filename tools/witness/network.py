@@ -8,6 +8,7 @@ GitHub, of a cluster and of docker, Redis, and a port that only listens. Nothing
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -28,12 +29,19 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tools.witness import kernel
+from tools.witness import bus, kernel, services
+from tools.witness.worlds.samples import knows, sample
 
 HTTP_PORTS = (80, 3000, 5000, 8000, 8001, 8080, 8099, 8200, 9090, 9200, 2375, 4566, 9000, 11434, 5601, 15672)
 HTTPS_PORTS = (443, 6443, 8443, 2376)
-SOCKETS = ["docker.sock"]
-"""Sockets of local services, by their name in /run."""
+SOCKETS = (
+    "docker.sock",
+    "dbus/system_bus_socket",
+    "user/1000/bus",
+    "postgresql/.s.PGSQL.5432",
+    "mysqld/mysqld.sock",
+)
+"""Sockets of local services, by their path below /run."""
 
 MAX_BODY = 1 << 20
 
@@ -62,7 +70,12 @@ def authority(cache: str) -> str:
     return str(certificate)
 
 
-def start(log: int, authority_file: str, sockets: str) -> int:
+def socket_file(name: str) -> str:
+    """The name in the session's folder of one of `SOCKETS`."""
+    return name.replace("/", "_")
+
+
+def start(log: int, authority_file: str, sockets: str, shell: services.SecureShell) -> int:
     """Starts every stand-in in one new process and gives its pid. Requests are noted on `log`, one line of JSON each."""
     ready, told = os.pipe()
     pid = os.fork()
@@ -76,7 +89,10 @@ def start(log: int, authority_file: str, sockets: str) -> int:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.dup2(os.open("/dev/null", os.O_RDWR), 0)
         os.dup2(0, 1)
-        _serve(_Log(log), authority_file, sockets)
+        if shell.program is not None:
+            kernel.unshare(kernel.NEWNS)
+            kernel.mount(f"{shell.folder}/passwd", "/etc/passwd", flags=kernel.MS_BIND)
+        _serve(_Log(log), authority_file, sockets, shell)
         os.write(told, b"r")
         threading.Event().wait()
     finally:
@@ -98,7 +114,7 @@ class _Log:
         os.write(self.descriptor, line)
 
 
-def _serve(log: _Log, authority_file: str, sockets: str) -> None:
+def _serve(log: _Log, authority_file: str, sockets: str, shell: services.SecureShell) -> None:
     class Told:
         """A stand-in that stumbles says so in the report."""
 
@@ -129,10 +145,20 @@ def _serve(log: _Log, authority_file: str, sockets: str) -> None:
             handlers.append((Server, ("0.0.0.0", port), _tls(_http(log, "https"), context)))
     for port in (6379, 6380):
         handlers.append((Server, ("0.0.0.0", port), _redis(log)))
-    for port in (7, 9, 21, 22, 25, 110, 143, 587, 1234, 4444, 9999, 11211):
+    handlers.append((Server, ("0.0.0.0", 22), shell.handler() or _line(log, 22)))
+    for port in (43, 79):
+        handlers.append((Server, ("0.0.0.0", port), _line(log, port, "asked")))
+    for port, name in ((5432, "postgres"), (3306, "mariadb")):
+        handlers.append((Server, ("0.0.0.0", port), services.between(name, sockets, log)))
+    for port in (7, 9, 21, 25, 110, 143, 587, 1234, 4444, 9999, 11211):
         handlers.append((Server, ("0.0.0.0", port), _line(log, port)))
     for name in SOCKETS:
-        handlers.append((UnixServer, f"{sockets}/{name}", _http(log, f"unix:/run/{name}")))
+        serve: Any = _http(log, f"unix:/run/{name}")
+        if "bus" in name:
+            serve = bus.handler(log)
+        elif "sql" in name.lower():
+            serve = services.between("postgres" if "PG" in name else "mariadb", sockets, log)
+        handlers.append((UnixServer, f"{sockets}/{socket_file(name)}", serve))
     for server, address, handler in handlers:
         try:
             made = server(address, handler)
@@ -274,6 +300,9 @@ def _http(log: _Log, scheme: str) -> type[BaseHTTPRequestHandler]:
                 target=self.headers.get("X-Amz-Target", ""),
                 body=body[:2000].decode("utf-8", "replace"),
             )
+            if self.headers.get("Upgrade", "").lower() == "tcp":
+                self._attach_stream()
+                return
             status, kind, content = respond(self.command, host, path, body, self.headers.get("Accept", ""))
             self.send_response(status)
             self.send_header("Content-Type", kind)
@@ -288,6 +317,16 @@ def _http(log: _Log, scheme: str) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             if self.command != "HEAD":
                 self.wfile.write(content)
+
+        def _attach_stream(self) -> None:
+            """What docker does for `exec`: the connection becomes the output of the command, with one line in it."""
+            self.send_response(101)
+            self.send_header("Content-Type", "application/vnd.docker.raw-stream")
+            self.send_header("Connection", "Upgrade")
+            self.send_header("Upgrade", "tcp")
+            self.end_headers()
+            self.wfile.write(b"\x01\0\0\0\0\0\0\x04foo\n")
+            self.close_connection = True
 
         def _body(self) -> bytes:
             if self.headers.get("Expect", "").lower() == "100-continue":
@@ -370,7 +409,7 @@ def respond(method: str, host: str, path: str, body: bytes, accept: str = "") ->
     """What the stand-in answers: status, type and content. A guess at the service is made from host and path."""
     plain = path.split("?")[0]
     name = host.split(":")[0]
-    if name.endswith("github.com") and "info/refs" in path:
+    if "info/refs" in path and "svn" not in path:
         line = b"0" * 39 + b"1 HEAD\0 agent=x\n"
         return (
             200,
@@ -387,6 +426,26 @@ def respond(method: str, host: str, path: str, body: bytes, accept: str = "") ->
         host.endswith((":2375", "docker", "localhost")) and re.match(r"^/(v1\.\d+/|_ping)", plain)
     ):
         return _docker(plain)
+    if "/metadata/identity/" in plain:
+        return _json(
+            {
+                "access_token": _TOKEN,
+                "expires_on": "4102444800",
+                "expires_in": "86400",
+                "token_type": "Bearer",
+            }
+        )
+    if name.endswith(("management.azure.com", "vault.azure.net", "graph.microsoft.com")):
+        listed = not re.search(
+            r"/(locations|providers/[\w.]+/\w+)/[^/]+$|/resourcegroups/[^/]+$|/secrets/[^/]+$",
+            plain,
+            re.IGNORECASE,
+        )
+        return _json(
+            {"value": []}
+            if listed
+            else {"id": plain, "name": "x", "location": "x", "properties": {}, "value": "x"}
+        )
     if name.endswith("googleapis.com"):
         return _json({"items": {} if "/aggregated/" in plain else [], "name": "x"} if method == "GET" else {})
     if name.endswith("amazonaws.com") or host.endswith((":4566", ":9000")):
@@ -394,6 +453,12 @@ def respond(method: str, host: str, path: str, body: bytes, accept: str = "") ->
         if action:
             word = action[1].decode()
             return 200, "text/xml", f"<{word}Response><{word}Result/></{word}Response>".encode()
+        if name.startswith(("cloudfront", "route53")):
+            return 200, "text/xml", b"<Result><HostedZoneCount>1</HostedZoneCount></Result>"
+        if name.startswith(("api.ecr", "ecr")):
+            return _json(
+                {"authorizationData": [{"authorizationToken": "QVdTOng=", "proxyEndpoint": "https://x"}]}
+            )
         if "xml" in accept or ".s3." in f".{name}" or host.endswith((":4566", ":9000")):
             return 200, "text/xml", b"<ListAllMyBucketsResult><Buckets/><Owner/></ListAllMyBucketsResult>"
         return _json({"events": [], "logGroups": []})
@@ -408,6 +473,17 @@ def respond(method: str, host: str, path: str, body: bytes, accept: str = "") ->
                 "policies": ["x"],
             }
         )
+    if plain.startswith("/simple/"):
+        project = plain.strip("/").rpartition("/")[2]
+        wheel = {
+            "filename": f"{project}-1.0-py3-none-any.whl",
+            "url": f"https://{host}/{project}-1.0-py3-none-any.whl",
+            "hashes": {},
+        }
+        body_of = json.dumps({"meta": {"api-version": "1.0"}, "name": project, "files": [wheel]})
+        return 200, "application/vnd.pypi.simple.v1+json", body_of.encode()
+    if plain.endswith("/whoami"):
+        return _json({"username": "o"})
     if (
         "json" in accept
         or plain.endswith(("/health", ".json"))
@@ -435,7 +511,27 @@ def respond(method: str, host: str, path: str, body: bytes, accept: str = "") ->
                 "urls": [],
             }
         )
+    file = plain.rpartition("/")[2]
+    if knows(file) and name.removeprefix("www.").partition(".")[0] in (
+        "localhost",
+        "127",
+        "example",
+        "host",
+        "x",
+    ):
+        return 200, "application/octet-stream", sample(file)
     return 200, "text/plain", b"foo\n"
+
+
+_TOKEN = ".".join(
+    base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=")
+    for part in (
+        {"alg": "none"},
+        {"oid": "x", "tid": "x", "appid": "x", "exp": 4102444800, "upn": "user@example.org"},
+        "",
+    )
+)
+"""What looks like a token of an identity."""
 
 
 def _lines(data: bytes) -> bytes:
@@ -486,7 +582,10 @@ def _graphql(body: bytes) -> Any:
         if token == "fragment":
             start = tokens.index("{", place)
             fragments[tokens[place + 1]] = tokens[start : _closing(tokens, start) + 1]
-    start = tokens.index("{") if "{" in tokens else len(tokens)
+    begin = 0
+    while tokens[begin : begin + 1] == ["fragment"] and "{" in tokens[begin:]:
+        begin = _closing(tokens, tokens.index("{", begin)) + 1
+    start = tokens.index("{", begin) if "{" in tokens[begin:] else len(tokens)
     return {"data": _selected(tokens[start : _closing(tokens, start) + 1], fragments)}
 
 
@@ -548,6 +647,8 @@ def _guessed(name: str) -> Any:
         return 1
     if name.startswith(("is", "has", "viewerCan", "viewerHas")) or name.endswith(("Allowed", "Enabled")):
         return name != "hasNextPage"
+    if name == "maintainerCanModify":
+        return True
     if name.endswith(("At", "On", "Date")):
         return "2023-11-14T22:13:20Z"
     return {
@@ -566,11 +667,15 @@ def _cluster(method: str, path: str) -> tuple[int, str, bytes]:
         return _json({"kind": "APIVersions", "versions": ["v1"]})
     if path == "/apis":
         group = {"groupVersion": "apps/v1", "version": "v1"}
+        metrics = {"groupVersion": "metrics.k8s.io/v1beta1", "version": "v1beta1"}
         return _json(
             {
                 "kind": "APIGroupList",
                 "apiVersion": "v1",
-                "groups": [{"name": "apps", "versions": [group], "preferredVersion": group}],
+                "groups": [
+                    {"name": "apps", "versions": [group], "preferredVersion": group},
+                    {"name": "metrics.k8s.io", "versions": [metrics], "preferredVersion": metrics},
+                ],
             }
         )
     if path in ("/api/v1", "/apis/apps/v1"):
@@ -591,6 +696,8 @@ def _cluster(method: str, path: str) -> tuple[int, str, bytes]:
         return _json(
             {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": version, "resources": resources}
         )
+    if path.startswith("/apis/metrics.k8s.io/"):
+        return _json(_metrics(path))
     if path.endswith("/log"):
         return 200, "text/plain", b"foo\n"
     if path in ("/healthz", "/livez", "/readyz"):
@@ -609,8 +716,8 @@ def _cluster(method: str, path: str) -> tuple[int, str, bytes]:
         )
     parts = path.strip("/").split("/")
     namespace = parts[parts.index("namespaces") + 1] if "namespaces" in parts[:-1] else "default"
-    for plural, kind in (_KINDS | _APPS).items():
-        if plural in parts:
+    for plural, kind in (_APPS | _KINDS).items():
+        if plural in parts and not (plural == "namespaces" and parts[-1] != "namespaces" and len(parts) > 4):
             version = "apps/v1" if plural in _APPS else "v1"
             item = {
                 "kind": kind,
@@ -627,7 +734,7 @@ def _cluster(method: str, path: str) -> tuple[int, str, bytes]:
                     "replicas": 1,
                     "selector": {"matchLabels": {"a": "b"}} if plural in _APPS else {"a": "b"},
                     "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": []}},
-                    "containers": [{"name": "x", "image": "x"}],
+                    "containers": [{"name": each, "image": "x"} for each in "xycb"],
                 },
                 "status": {
                     "phase": "Running",
@@ -641,7 +748,8 @@ def _cluster(method: str, path: str) -> tuple[int, str, bytes]:
                         {"type": "Available", "status": "True"},
                     ],
                     "containerStatuses": [
-                        {"name": "x", "ready": True, "restartCount": 0, "state": {"running": {}}}
+                        {"name": each, "ready": True, "restartCount": 0, "state": {"running": {}}}
+                        for each in "xycb"
                     ],
                 },
             }
@@ -666,6 +774,31 @@ def _cluster(method: str, path: str) -> tuple[int, str, bytes]:
         },
         404,
     )
+
+
+def _metrics(path: str) -> Any:
+    kind = "NodeMetrics" if "/nodes" in path else "PodMetrics"
+    used = {"cpu": "1m", "memory": "1Mi"}
+    item = {
+        "metadata": {"name": "x", "namespace": "default"},
+        "timestamp": "2023-11-14T22:13:20Z",
+        "window": "30s",
+        "usage": used,
+        "containers": [{"name": "x", "usage": used}],
+    }
+    version = "metrics.k8s.io/v1beta1"
+    if path.endswith("v1beta1"):
+        resources = [
+            {"name": "nodes", "namespaced": False, "kind": "NodeMetrics", "verbs": ["get", "list"]},
+            {"name": "pods", "namespaced": True, "kind": "PodMetrics", "verbs": ["get", "list"]},
+        ]
+        return {
+            "kind": "APIResourceList",
+            "apiVersion": "v1",
+            "groupVersion": version,
+            "resources": resources,
+        }
+    return {"kind": f"{kind}List", "apiVersion": version, "metadata": {}, "items": [item]}
 
 
 def _docker(path: str) -> tuple[int, str, bytes]:
@@ -712,6 +845,7 @@ def _docker(path: str) -> tuple[int, str, bytes]:
         return _json([])
     return _json(
         {
+            "ExitCode": 0,
             "Id": "x" * 12,
             "ID": "x",
             "Name": "/x",
@@ -779,7 +913,7 @@ def _redis(log: _Log) -> type[socketserver.StreamRequestHandler]:
     return Redis
 
 
-def _line(log: _Log, port: int) -> type[socketserver.StreamRequestHandler]:
+def _line(log: _Log, port: int, kind: str = "sent") -> type[socketserver.StreamRequestHandler]:
     class Line(socketserver.StreamRequestHandler):
         timeout = 2
 
@@ -789,7 +923,7 @@ def _line(log: _Log, port: int) -> type[socketserver.StreamRequestHandler]:
             except OSError:
                 data = b""
             if data:
-                log("sent", f"port {port}", body=data.decode("utf-8", "replace"))
+                log(kind, f"port {port}", body=data.decode("utf-8", "replace"))
             self.wfile.write(b"foo\n")
 
     return Line

@@ -34,9 +34,20 @@ class Seen:
     """(path, argument 0, argument 1, ...)"""
     net: dict[tuple[str, str], None] = field(default_factory=dict)
     """(what was asked for, address)"""
+    shown: tuple[tuple[str, str], ...] = ()
+    """Folders as the system calls name them, and what they stand for, where no mount does that."""
+    refused: frozenset[str] = frozenset()
+    """Kinds of calls that are answered with EPERM wherever they point."""
     events: int = 0
     last_pid: int = 1
     """The highest number of a process, as the sandbox counts them, that became a program."""
+
+    def stands_for(self, path: str) -> str:
+        """A path as the command is meant to see it."""
+        for real, shown in self.shown:
+            if path == real or path.startswith(f"{real}/"):
+                return shown + path.removeprefix(real)
+        return path
 
     def attempt(self, kind_of_place: str, path: str, kind: str, program: str) -> None:
         if len(self.attempts) < MAX_REPORTED:
@@ -61,7 +72,8 @@ def observe(notification: tuple[int, ...], seen: Seen, root: int) -> int:
             kind_of_place = "refused" if call.kind == "io_uring_setup" else "priv"
             seen.attempt(kind_of_place, "", call.kind, _program(pid))
             return errno.ENOSYS if call.kind == "io_uring_setup" else errno.EPERM
-        return _observe_call(call, pid, args, seen, root)
+        error = _observe_call(call, pid, args, seen, root)
+        return errno.EPERM if call.kind in seen.refused else error
     except (OSError, ValueError):
         return 0  # the process is gone, or its memory cannot be read: the kernel will say so to it, too
 
@@ -75,7 +87,10 @@ def _observe_call(call: Call, pid: int, args: list[int], seen: Seen, root: int) 
             flags = args[1] if call.paths == ((None, 0),) else args[2]
             if call.kind == "openat2":
                 flags = int.from_bytes(_memory(pid, args[2], 8), "little")
-            if flags & O_TMPFILE == O_TMPFILE and class_of(_path_of(call, pid, args)) == "tmp":
+            if (
+                flags & O_TMPFILE == O_TMPFILE
+                and class_of(seen.stands_for(_path_of(call, pid, args))) == "tmp"
+            ):
                 return 0  # a file without a name; if it gets one, that is a call of its own
             if flags & WRITE_FLAGS:
                 kind = "create" if flags & 0o100 else "open for writing"
@@ -97,6 +112,11 @@ def _observe_call(call: Call, pid: int, args: list[int], seen: Seen, root: int) 
             if not _is_own(pid, target, root, seen.last_pid):
                 seen.attempt("priv", str(target), call.kind, _program(pid))
                 return errno.EPERM  # the first process of the sandbox must be able to tell what it saw
+        case "ptrace":
+            target = _signed(args[1])
+            seen.attempt("priv", "", call.kind, _program(pid))
+            if args[0] != 0 and not _is_own(pid, target, root, seen.last_pid):
+                return errno.EPERM
         case "shmget" | "semget" | "msgget":
             if _signed(args[0]) != 0:  # a private segment ends with the process
                 seen.attempt("tmp", "", call.kind, _program(pid))  # what is left of it is an effect
@@ -137,6 +157,7 @@ def _note_path(path: str, kind: str, pid: int, seen: Seen) -> int:
             path = os.readlink(f"/proc/{pid}/fd/{path.rpartition('/')[2]}")
         except OSError:
             return 0
+    path = seen.stands_for(path)
     place = class_of(path)
     if place is None:
         return 0
@@ -158,7 +179,7 @@ def _note_exec(call: Call, pid: int, args: list[int], seen: Seen) -> None:
             break
         words.append(_string(pid, pointer, 300))
     if len(seen.execs) < MAX_REPORTED:
-        seen.execs[path, *words] = None
+        seen.execs[seen.stands_for(path), *words] = None
 
 
 def _note_network(kind: str, pid: int, args: list[int], seen: Seen) -> None:

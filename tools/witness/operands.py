@@ -12,7 +12,7 @@ import re
 from itertools import pairwise
 
 from shellguard import ShellSyntaxError, parse
-from shellguard.syntax.nodes import Simple, Tilde, Word
+from shellguard.syntax.nodes import Redirect, Simple, Tilde, Word
 from shellguard.syntax.walk import walk
 from tools.witness.places import ALIASES, HOME, WORK
 from tools.witness.worlds.samples import sample
@@ -26,7 +26,7 @@ _NO_BARE_NAMES = frozenset(
     " apt dpkg rpm brew ps kill terraform whatis echo printf test cd env export declare local set tmux date seq"
     " id".split()
 )
-_PATH = re.compile(r"[\w.@+-][\w./@+ -]*")
+_PATH = re.compile(r"[\w.@+-][\w./@+: -]*")
 _NUMBER = re.compile(r"[-+]?\d+(\.\d+)*")
 _ADDRESS = re.compile(r"\w+://|.+@.+:|.*\.(com|org|net|io|dev)(/|:|$)")
 
@@ -43,6 +43,8 @@ def operands_of(command: str, world: str) -> dict[str, bytes | None]:
     for node in walk(tree):
         if isinstance(node, Simple):
             _note_operands([_text(word) for word in node.words], world, found)
+        elif isinstance(node, Redirect) and node.operator == "<":
+            _note_operands(["<", _text(node.target)], world, found)
     return found
 
 
@@ -61,7 +63,10 @@ def _note_operands(words: list[str], world: str, found: dict[str, bytes | None])
     if not words:
         return
     name = os.path.basename(words[0])
-    for before, word in pairwise(words):
+    end = words.index("--") if "--" in words else len(words)
+    for place, (before, word) in enumerate(pairwise(words)):
+        if place >= end and word.startswith("-"):
+            word = f"./{word}"
         if before in _OUTPUT_OPTIONS or not word:
             continue
         for text in _candidates(word):
@@ -95,6 +100,8 @@ def _place(text: str) -> str | None:
     elif text.startswith("/"):
         path = text
     elif _PATH.fullmatch(text.removeprefix("./")) and text not in (".", ".."):
+        if ":" in text and not text.startswith("./"):
+            return None  # as in `host:path`
         path = f"{WORK}/{text}"
     else:
         return None

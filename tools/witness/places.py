@@ -66,6 +66,7 @@ _CACHES = (
             ".config/fossil.db-journal",
             ".rpmdb",
             ".local/share/flatpak",
+            ".local/share/tldr",
             ".subversion",
             ".config/procps",
             ".config/htop",

@@ -22,12 +22,15 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
-from tools.witness import inside, kernel, network, worlds
+from tools.witness import copied, inside, kernel, network, services, worlds
 from tools.witness.calls import program
+from tools.witness.client import COPIED, NAMESPACES
 from tools.witness.observe import Seen, descendants, observe
 from tools.witness.places import ALIASES, HOME, WORK
+from tools.witness.worlds import machine
 
 OUTPUT_KEPT = 64 << 10
 OUTPUT_LIMIT = 8 << 20
@@ -60,7 +63,8 @@ def main() -> int:
     except OSError as problem:
         print(json.dumps({"unavailable": f"no sandbox on this machine: {problem}"}), flush=True)
         return 1
-    print(json.dumps({"ready": True, "worlds": session.worlds}), flush=True)
+    told = {"worlds": session.worlds, "backend": session.backend, "limits": session.limits}
+    print(json.dumps({"ready": True} | told), flush=True)
     for line in sys.stdin:
         print(json.dumps(session.run(json.loads(line))), flush=True)
     session.close()
@@ -72,7 +76,6 @@ class Session:
 
     def __init__(self, start: dict[str, Any]) -> None:
         self.base = start["base"]
-        self.program = program()
         if os.getuid() == 0:
             _join_group(start.get("groups", []))
             os.setgroups([])
@@ -80,40 +83,86 @@ class Session:
             os.setresuid(start["uid"], start["uid"], start["uid"])
             kernel.stay_readable()
         os.umask(0o022)
+        self.backend, self.limits = _way(start.get("backend"))
+        self.program = program(sockets=self.backend == NAMESPACES)
         self.worlds = {name: worlds.built(name, start["cache"]) for name in start["worlds"]}
         authority = network.authority(start["cache"])
+        if self.backend == COPIED:
+            kernel.adopt_orphans()
+            return
         for name in ("scratch", "root", "sockets"):
             os.mkdir(f"{self.base}/{name}")
         _enter_namespaces()
         self.rest = b""
         self.log, log = os.pipe()
         os.set_blocking(self.log, False)
-        self.servers = network.start(log, authority, f"{self.base}/sockets")
+        keys = [f"{world}/.ssh/id_rsa" for world in self.worlds.values()]
+        shell = services.SecureShell(f"{self.base}/ssh", keys, f"{self.worlds['plain']}/origin.git")
+        self.servers = network.start(log, authority, f"{self.base}/sockets", shell)
         os.close(log)
-        _prepare_root(f"{self.base}/root", authority)
+        self.bases = services.DataBases(f"{self.base}/sockets")
+        _prepare_root(f"{self.base}/root", authority, shell.known)
 
     def close(self) -> None:
         """Ends the stand-ins of the network; the namespaces end with the processes."""
+        if self.backend == COPIED:
+            copied.remove(f"{self.base}/copy")
+            return
+        self.bases.close()
         os.kill(self.servers, signal.SIGKILL)
         os.waitpid(self.servers, 0)
 
     def run(self, request: dict[str, Any]) -> dict[str, Any]:
         """Runs one command; gives the report as `client.Report` names its parts."""
-        request = request | {"world": self.worlds[request["world"]], "sockets": network.SOCKETS}
+        if self.backend == COPIED:
+            return self._run_in_copy(request)
+        self.bases.wanted_by(" ".join(request["argv"]))
+        sockets = {name: network.socket_file(name) for name in network.SOCKETS}
+        request = request | {"world": self.worlds[request["world"]], "sockets": sockets}
         begun = time.monotonic()
         self._drain_log()
+        result = self._watched(
+            request,
+            lambda control, streams: inside.first_process(request, self.base, self.program, control, streams),
+            Seen(),
+        )
+        result["net"] += self._drain_log()
+        return result | {"total_ms": round((time.monotonic() - begun) * 1000, 1)}
+
+    def _run_in_copy(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The same in a copy of the world, without namespaces."""
+        begun = time.monotonic()
+        request = request | {"world": self.worlds[request["world"]]}
+        copy = copied.prepare(self.base, request)
+        seen = Seen(shown=copy.shown, refused=copied.REFUSED)
+        result = self._watched(
+            request,
+            lambda control, streams: copied.first_process(request, copy, self.program, control, streams),
+            seen,
+        )
+        if "problem" not in result:
+            result["effects"] = copied.effects(copy, seen)
+        return result | {"total_ms": round((time.monotonic() - begun) * 1000, 1)}
+
+    def _watched(
+        self,
+        request: dict[str, Any],
+        first_process: Callable[[int, dict[str, int]], None],
+        seen: Seen,
+    ) -> dict[str, Any]:
+        """Starts the first process of a sandbox and watches until it is done."""
         ours, theirs = socket.socketpair()
         output, errors = os.pipe(), os.pipe()
         streams = {"stdout": output[1], "stderr": errors[1]}
         if request.get("stdin") is not None:
             streams["stdin"] = _filled(request["stdin"].encode())
-        pid = kernel.fork_into(kernel.NEWNS | kernel.NEWPID | kernel.NEWIPC)
+        pid = kernel.fork_into(0 if self.backend == COPIED else kernel.NEWNS | kernel.NEWPID | kernel.NEWIPC)
         if pid == 0:
-            inside.first_process(request, self.base, self.program, theirs.fileno(), streams)
+            first_process(theirs.fileno(), streams)
         theirs.close()
         for descriptor in {*streams.values()}:
             os.close(descriptor)
-        watch = _Watch(pid, ours, output[0], errors[0], request["timeout"])
+        watch = _Watch(pid, ours, output[0], errors[0], request["timeout"], seen)
         try:
             result = watch.follow()
         finally:
@@ -122,9 +171,10 @@ class Session:
             os.close(errors[0])
             if watch.listener is not None:
                 os.close(watch.listener)
-            _end(pid)
-        seen = watch.seen
-        total = round((time.monotonic() - begun) * 1000, 1)
+            if self.backend == COPIED:
+                copied.end_all()
+            else:
+                _end(pid)
         return result | {
             "timed_out": watch.timed_out,
             "cut": watch.cut,
@@ -135,9 +185,8 @@ class Session:
                 for place, path, kind, by in seen.attempts
             ],
             "execs": [list(words) for words in seen.execs],
-            "net": [{"kind": kind, "address": address} for kind, address in seen.net] + self._drain_log(),
+            "net": [{"kind": kind, "address": address} for kind, address in seen.net],
             "events": seen.events,
-            "total_ms": total,
         }
 
     def _drain_log(self) -> list[dict[str, str]]:
@@ -158,9 +207,11 @@ class Session:
 class _Watch:
     """The supervisor of one command: answers reports, gathers output, and keeps the time."""
 
-    def __init__(self, pid: int, control: socket.socket, output: int, errors: int, timeout: float) -> None:
+    def __init__(
+        self, pid: int, control: socket.socket, output: int, errors: int, timeout: float, seen: Seen
+    ) -> None:
         self.pid, self.control, self.timeout = pid, control, timeout
-        self.seen = Seen()
+        self.seen = seen
         self.kept = {output: bytearray(), errors: bytearray()}
         self.size = 0
         self.timed_out = self.cut = False
@@ -273,6 +324,41 @@ def _join_group(files: list[str]) -> None:
             stream.write(str(os.getpid()))
 
 
+def _way(wanted: str | None) -> tuple[str, str]:
+    """Which way is open, and why it is not the first. Raises OSError where none is, or not the wanted one."""
+    reason = "the second way was asked for" if wanted == COPIED else _closed()
+    if reason is None:
+        return NAMESPACES, ""
+    if wanted == NAMESPACES:
+        raise OSError(reason)
+    second = copied.reason_unavailable()
+    if second is not None:
+        raise OSError(f"{reason}; {second}")
+    return COPIED, f"{reason}: a copy of the world and landlock; no network, no hostile world, no terminal"
+
+
+def _closed() -> str | None:
+    """Why no namespaces can be had; tried in a process of its own, since half of them would be worse than none."""
+    ready, told = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            kernel.unshare(kernel.NEWUSER | kernel.NEWNET | kernel.NEWIPC | kernel.NEWUTS | kernel.NEWNS)
+            with open("/proc/self/setgroups", "w", encoding="ascii") as stream:
+                stream.write("deny")
+            kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
+            kernel.mount("tmpfs", "/tmp", "tmpfs", kernel.MS_NOSUID)
+        except OSError as problem:
+            os.write(told, str(problem).encode())
+        finally:
+            os._exit(0)
+    os.close(told)
+    with open(ready, "rb") as stream:
+        reason = stream.read().decode()
+    os.waitpid(pid, 0)
+    return f"no namespaces ({reason})" if reason else None
+
+
 def _enter_namespaces() -> None:
     uid, gid = os.getuid(), os.getgid()
     kernel.unshare(kernel.NEWUSER | kernel.NEWNET | kernel.NEWIPC | kernel.NEWUTS | kernel.NEWNS)
@@ -306,7 +392,7 @@ def _enter_namespaces() -> None:
 # --- the root that commands see -----------------------------------------------------------------------------------
 
 
-def _prepare_root(root: str, authority: str) -> None:
+def _prepare_root(root: str, authority: str, known_hosts: str) -> None:
     """Fills `root` with what is the same for every command; everything in it is read-only but the mounts of a
     command.
     """
@@ -332,6 +418,7 @@ def _prepare_root(root: str, authority: str) -> None:
     for name, tool in RENAMED.items():
         if os.path.exists(tool):
             os.symlink(tool, f"{root}{SHIMS}/{name}")
+    os.symlink(HOME, f"{root}/home/me")  # as examples call it
     for name in ALIASES:
         os.symlink(WORK, f"{root}{name}")
     for name in ("bin", "sbin", "lib", "lib64", "lib32", "libx32"):
@@ -340,12 +427,13 @@ def _prepare_root(root: str, authority: str) -> None:
         elif os.path.isdir(f"/{name}"):
             os.mkdir(f"{root}/{name}")
             _show(f"/{name}", f"{root}/{name}")
-    for name in ("usr", "var", "opt"):
+    for name in ("usr", "opt"):
         _show(f"/{name}", f"{root}/{name}")
-    _prepare_etc(f"{root}/etc", authority)
+    _show_var(f"{root}/var", os.path.dirname(root))
+    _prepare_etc(f"{root}/etc", authority, known_hosts)
     _hide(f"{root}/var/tmp", "mode=755")
     _hide(f"{root}/var/log", "mode=755")
-    worlds.fill_logs(f"{root}/var/log")
+    machine.fill_logs(f"{root}/var/log")
     kernel.restrict_mount(f"{root}/var/log")
     _prepare_devices(f"{root}/dev")
     kernel.mount("/sys", f"{root}/sys", flags=kernel.MS_BIND | kernel.MS_REC)
@@ -362,12 +450,23 @@ def _show(source: str, target: str) -> None:
     kernel.restrict_mount(target)
 
 
+def _show_var(target: str, base: str) -> None:
+    """/var with small data bases laid over it; as it is where the kernel does not lay one folder over another."""
+    os.mkdir(f"{base}/var")
+    machine.fill_var(f"{base}/var")
+    try:
+        kernel.mount("overlay", target, "overlay", kernel.MS_NOSUID, f"lowerdir={base}/var:/var,userxattr")
+    except OSError:
+        kernel.mount("/var", target, flags=kernel.MS_BIND | kernel.MS_REC)
+    kernel.restrict_mount(target)
+
+
 def _hide(target: str, options: str) -> None:
     if os.path.isdir(target):
         kernel.mount("tmpfs", target, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, f"size=8m,{options}")
 
 
-def _prepare_etc(etc: str, authority: str) -> None:
+def _prepare_etc(etc: str, authority: str, known_hosts: str) -> None:
     """A copy of what everybody may read in /etc, with users, names and certificates of the sandbox."""
     shutil.copytree("/etc", etc, symlinks=True, ignore=_not_for_us, ignore_dangling_symlinks=True)
     with open(authority, encoding="ascii") as stream:
@@ -377,6 +476,7 @@ def _prepare_etc(etc: str, authority: str) -> None:
     _append(bundle, certificate)
     _append(f"{etc}/passwd", f"user:x:{INNER_ID}:{INNER_ID}:User:{HOME}:/bin/bash\n", drop=f":x:{INNER_ID}:")
     _append(f"{etc}/group", f"user:x:{INNER_ID}:\n", drop=f":x:{INNER_ID}:")
+    _append(f"{etc}/pacman.conf", machine.PACMAN_CONF)
     for name, text in (
         ("resolv.conf", "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n"),
         ("hosts", "127.0.0.1 localhost box\n::1 localhost\n"),
@@ -385,7 +485,9 @@ def _prepare_etc(etc: str, authority: str) -> None:
             "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n",
         ),
         ("hostname", "box\n"),
+        ("ssh/ssh_known_hosts", known_hosts),
     ):
+        os.makedirs(os.path.dirname(f"{etc}/{name}"), exist_ok=True)
         if os.path.lexists(f"{etc}/{name}"):
             os.unlink(f"{etc}/{name}")
         with open(f"{etc}/{name}", "w", encoding="ascii") as stream:

@@ -39,24 +39,6 @@ def built(name: str, cache: str) -> str:
     return str(target)
 
 
-def fill_logs(folder: str) -> None:
-    """Small logs as a machine has them, in /var/log."""
-    line = "Nov 14 22:13:20 box prog[1]: foo error TODO\n"
-    for name in (
-        "syslog",
-        "messages",
-        "auth.log",
-        "kern.log",
-        "app.log",
-        "dpkg.log",
-        "apt/history.log",
-        "nginx/access.log",
-    ):
-        path = Path(folder) / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(line * 5, encoding="ascii")
-
-
 def _stamp() -> str:
     """A short hash of the builders' text."""
     digest = hashlib.sha256()

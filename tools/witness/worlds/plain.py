@@ -24,7 +24,7 @@ _FILES = (
     "b.zip a.jar a.gz b.gz a.bz2 a.xz b.xz a.lzma a.zst a.lz4 a.7z a.cpio a.deb a.whl t.db a.db mydb.db a.png a.jpg "
     "a.gif a.wav a.mp4 a.pdf a.o x.o a.a a.so a.out Foo.class a.bc Foo.java a.csr a.crl sums a.sig a.crt a.der a.p12 key.pub "
     "src/a.py src/b.py src/x src/f src/main.py src/main.c src/lib.rs src/sub/c.py docs/index.md docs/a.md dir/f dir/g.txt "
-    "tests/test_a.py lib/a.py notes.txt dates.txt numbers.txt a.tf a.dot a.md x.bundle a.svg Dockerfile .env .hidden"
+    "f words patterns d1 d2 d3 terraform.tfstate env/prod/terraform.tfstate a.json cmd/x/main.go key tests/test_a.py lib/a.py notes.txt dates.txt numbers.txt a.tf a.dot a.md x.bundle a.svg Dockerfile .env .hidden"
 ).split()
 
 _SPECIAL: dict[str, str] = {
@@ -51,6 +51,13 @@ _SPECIAL: dict[str, str] = {
     "Chart.yaml": "apiVersion: v2\nname: x\nversion: 0.1.0\n",
     "values.yaml": YAML.decode(),
     "patterns.txt": "foo\nTODO\n",
+    "patterns": "foo\nTODO\n",
+    "revs": "",
+    "words": "foo\n",
+    "filter": ".a\n",
+    "owners": "+0 root:0\n",
+    "d.yaml": "a:\n  b: 1\nname: foo\n",
+    "key.pub": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA user@box\n",
     "script.py": "x = 1\n",
     "list": "f.txt",
     "x.yml": "services:\n  web:\n    image: x\n",
@@ -81,7 +88,9 @@ _HOME: dict[str, str] = {
     ".config/gh/config.yml": "git_protocol: https\nprompt: disabled\npager: cat\n",
     ".config/glab-cli/config.yml": "host: gitlab.com\nhosts:\n  gitlab.com:\n    token: x\n    api_host: gitlab.com\n",
     ".aws/config": "[default]\nregion = us-east-1\noutput = json\n[profile x]\nregion = us-east-1\n",
-    ".aws/credentials": "[default]\naws_access_key_id = AKIAX\naws_secret_access_key = x\n",
+    ".aws/credentials": "".join(
+        f"[{name}]\naws_access_key_id = AKIAX\naws_secret_access_key = x\n" for name in ("default", "x")
+    ),
     ".ssh/config": "Host example\n  HostName example.org\n",
     ".ssh/known_hosts": "",
     ".docker/config.json": "{}\n",
@@ -103,6 +112,30 @@ _HOME: dict[str, str] = {
     ".local/state/x": "",
     ".local/share/gem/x": "",
     ".ansible/x": "",
+    ".npmrc": "//registry.npmjs.org/:_authToken=x\n",
+    ".config/pip/pip.conf": "[global]\nindex-url = https://pypi.org/simple\n",
+    ".azure/azureProfile.json": json.dumps(
+        {
+            "installationId": "00000000-0000-0000-0000-000000000000",
+            "subscriptions": [
+                {
+                    "id": "00000000-0000-0000-0000-000000000001",
+                    "name": "x",
+                    "state": "Enabled",
+                    "user": {
+                        "name": "systemAssignedIdentity",
+                        "type": "servicePrincipal",
+                        "assignedIdentityInfo": "MSI",
+                    },
+                    "isDefault": True,
+                    "tenantId": "00000000-0000-0000-0000-000000000002",
+                    "environmentName": "AzureCloud",
+                    "homeTenantId": "00000000-0000-0000-0000-000000000002",
+                    "managedByTenants": [],
+                }
+            ],
+        }
+    ),
     ".bash_history": "ls\n",
     ".bashrc": "",
     ".profile": "",
@@ -123,8 +156,8 @@ def build(home: Path) -> None:
         write(work / name, sample(name))
     for name, text in _SPECIAL.items():
         write(work / name, text.encode())
-    digest = hashlib.sha256(sample("f.txt")).hexdigest()
-    write(work / "sums", f"{digest}  f.txt\n".encode())
+    digest = hashlib.sha256(sample("README.md")).hexdigest()
+    write(work / "sums", f"{digest}  README.md\n".encode())
     for name, kind in {
         "k.pem": "key",
         "key.pem": "key",
@@ -143,6 +176,7 @@ def build(home: Path) -> None:
         "server.key": "key",
     }.items():
         write(work / name, pem(kind))
+    (work / "key").chmod(0o600)
     for name in ("x.sh", "script.sh", "run.sh", "a.out"):
         (work / name).chmod(0o755)
     os.symlink("f.txt", work / "link")
@@ -197,6 +231,7 @@ def _repository(home: Path) -> None:
     git(work, "init", "-q", ".")
     git(work, "add", ".")
     git(work, "commit", "-qm", "first")
+    git(work, "commit", "-q", "--allow-empty", "-m", "ready")
     for tag in ("v1.0", "v1"):
         git(work, "tag", tag)
     git(work, "tag", "-a", "v1.1", "-m", "one")
@@ -213,7 +248,10 @@ def _repository(home: Path) -> None:
     git(work, "stash", "push", "-q", "-m", "wip")
     git(work, "merge", "-q", "--no-ff", "-m", "merge dev", "feat")
     git(work, "branch", "x", "HEAD~1")
+    git(work, "branch", "a", "feat")
+    git(work, "branch", "b", "feat")
     git(work, "notes", "add", "-m", "a note", "HEAD")
+    git(work, "notes", "--ref=x", "add", "-m", "a note", "HEAD")
     git(work, "clone", "-q", "--bare", ".", "../origin.git")
     git(work, "remote", "add", "origin", "../origin.git")
     git(work, "fetch", "-q", "origin")

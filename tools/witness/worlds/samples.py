@@ -6,6 +6,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import json
 import lzma
 import shutil
 import sqlite3
@@ -30,7 +31,7 @@ XML = b'<?xml version="1.0"?>\n<a><b id="1">foo</b><b id="2">bar</b></a>\n'
 HTML = b"<!doctype html>\n<html><head><title>t</title></head><body><p>foo</p></body></html>\n"
 DIFF = b"--- a/f.txt\n+++ b/f.txt\n@@ -1,2 +1,2 @@\n-alpha foo 1\n+alpha bar 1\n beta TODO 2\n"
 
-_MEMBERS = ("a/f.txt", "f.txt", "f", "dir/f", "src/x", "a.py", "x.py")
+_MEMBERS = ("a/f.txt", "f.txt", "f", "dir/f", "src/x", "a.py", "x.py", "a:b")
 """What every archive holds."""
 
 _TEXTS: dict[str, bytes] = {
@@ -60,7 +61,7 @@ _TEXTS: dict[str, bytes] = {
     "js": b"// TODO\nconst x = 1;\n",
     "mjs": b"export const x = 1;\n",
     "ts": b"const x: number = 1;\n",
-    "c": b"/* TODO */\nint main(void) { return 0; }\n",
+    "c": b"//go:build ignore\n\n/* TODO */\nint main(void) { return 0; }\n",
     "h": b"int f(int);\n",
     "cpp": b"int main() { return 0; }\n",
     "go": b'package main\n\nimport "fmt"\n\nfunc main() { fmt.Println("x") }\n',
@@ -85,10 +86,42 @@ _TEXTS: dict[str, bytes] = {
 }
 
 
+_NAMED: dict[str, bytes] = {
+    "hex.txt": b"00000000: 666f 6f0a                                foo.\n",
+    "format": b'16/1 "%02x " "\\n"\n',
+    "conf": b"# a\n",
+    "rc": b"[Fields Display]\nPerm\n[Mapping]\nShowPath\n",
+    "magic": b"0\tstring\talpha\ttext\n",
+    "pod.yaml": b"apiVersion: v1\nkind: Pod\nmetadata:\n  name: x\n",
+    "a.dtd": b"<!ELEMENT a (b*)>\n<!ELEMENT b (#PCDATA)>\n<!ATTLIST b id CDATA #IMPLIED>\n",
+    "terraform.tfstate": json.dumps(
+        {
+            "version": 4,
+            "terraform_version": "1.0.0",
+            "serial": 1,
+            "lineage": "x",
+            "outputs": {name: {"value": "b", "type": "string"} for name in ("a", "name")},
+            "resources": [],
+        }
+    ).encode(),
+}
+"""Files whose name says more than its ending."""
+
+
+def knows(name: str) -> bool:
+    """Whether the ending of a name says what the file holds."""
+    lower = name.lower()
+    return lower.rpartition(".")[2] in _TEXTS or any(lower.endswith(f".{ending}") for ending in _MADE)
+
+
 @cache
 def sample(name: str) -> bytes:
     """The content of a file of this name; text where nothing is known of its ending."""
-    lower = name.lower()
+    lower = name.lower().rpartition("/")[2]
+    if lower in ("key", "id_rsa"):
+        return pem("key")
+    if lower in _NAMED:
+        return _NAMED[lower]
     for ending, make in _MADE.items():
         if lower.endswith(f".{ending}"):
             return make()
@@ -261,6 +294,7 @@ _MADE: dict[str, Callable[[], bytes]] = {
     "lzma": lambda: lzma.compress(TEXT, format=lzma.FORMAT_ALONE),
     "zst": _by("zstd", "-c"),
     "lz4": _by("lz4", "-c"),
+    "lz": _by("lzip", "-c"),
     "br": _by("brotli", "-c"),
     "lzo": _by("lzop", "-c"),
     "7z": _by("7z", "a", "o.7z", "f.txt", output="o.7z"),
@@ -272,6 +306,14 @@ _MADE: dict[str, Callable[[], bytes]] = {
         "mkdir -p d/DEBIAN; printf 'Package: a\\nVersion: 1\\nArchitecture: all\\nMaintainer: x <x@example.org>\\n"
         "Description: a\\n' >d/DEBIAN/control; dpkg-deb -b d o.deb",
         output="o.deb",
+    ),
+    "rpm": _by(
+        "sh",
+        "-c",
+        "printf 'Name: a\\nVersion: 1\\nRelease: 1\\nSummary: a\\nLicense: x\\nBuildArch: noarch\\n"
+        "%%description\\na\\n%%files\\n' >a.spec && "
+        'rpmbuild --define "_topdir $PWD" -bb a.spec >/dev/null && cp RPMS/noarch/*.rpm o.rpm',
+        output="o.rpm",
     ),
     "db": _sqlite,
     "sqlite": _sqlite,
