@@ -258,7 +258,6 @@ def test_an_address_is_seen(witness: Witness, command: str, kind: str, address: 
         ("systemctl", "systemctl show x", "dbus", "GetAll"),
         ("systemctl", "systemctl is-enabled ssh", "dbus", "GetUnitFileState"),
         ("systemctl", "systemctl kill x", "dbus", "KillUnit"),
-        ("loginctl", "loginctl list-users", "dbus", "ListUsers"),
     ],
 )
 def test_what_is_asked_of_a_service_is_seen(
