@@ -53,6 +53,9 @@ UNBLOCKABLE = (Status.BLOCKED, Status.SCHEDULED)
 RETRIABLE = (Status.BLOCKED, Status.DONE, Status.TRIAGE, Status.ARCHIVED)
 ADDABLE = (Status.TRIAGE, Status.TODO, Status.SCHEDULED, Status.READY, Status.REVIEW, Status.BLOCKED)
 
+MOST = 1_000_000_000
+"""No number that a card is given is larger."""
+
 LOOP = 2
 """Blocks of one kind in a row after which somebody has to look at the card."""
 
@@ -251,8 +254,9 @@ class Board:
         for name, number in (("max_runtime", max_runtime), ("at", at)):
             if number is not None and not (math.isfinite(number) and number > 0):
                 raise BoardError(f"{name}: {number} is no number of seconds")
-        if max_retries is not None and max_retries < 0:
-            raise BoardError("max_retries: it cannot be negative")
+        for name, count, least in (("priority", priority, -MOST), ("max_retries", max_retries, 0)):
+            if count is not None and not least <= count <= MOST:
+                raise BoardError(f"{name}: it has to be from {least} to {MOST}")
         if status is not None and status not in ADDABLE:
             raise BoardError(f"a new card cannot be {status!r}, only one of {', '.join(ADDABLE)}")
         if status == Status.SCHEDULED and at is None:
@@ -490,11 +494,11 @@ class Board:
         now: float | None = None,
     ) -> bool:
         """Writes an event that changes nothing. False when there is no such card."""
-        moment = _moment(now)
+        moment, what = _moment(now), EventKind(kind)
         with self._write() as connection:
             if connection.execute(select(cards.c.id).where(cards.c.id == card)).first() is None:
                 return False
-            _say(connection, card, run, EventKind(kind), dict(payload or {}), moment)
+            _say(connection, card, run, what, dict(payload or {}), moment)
             return True
 
     # --- words about a card -------------------------------------------------------------------------------------------

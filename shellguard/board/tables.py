@@ -325,12 +325,17 @@ def is_busy(error: DBAPIError) -> bool:
 
 
 class said_plainly:  # noqa: N801 (used as a statement, as `contextlib.suppress` is)
-    """Turns an error of the database into a `BoardError` of one line that holds no password and no statement."""
+    """Turns an error of the database into a `BoardError` of one line that holds no password and no statement.
+
+    A value that no column of ours can hold (a status that there is not, text that is no JSON) is damage.
+    """
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, ValueError):
+            raise BoardError(f"the board is damaged: {' '.join(str(error).split())}") from error
         if not isinstance(error, SQLAlchemyError):
             return
         cause = getattr(error, "orig", None) or error

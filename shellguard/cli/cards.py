@@ -7,6 +7,7 @@ import os
 
 import click
 
+from shellguard.board.model import Status
 from shellguard.cli.base import SETTINGS, say
 from shellguard.cli.cards_base import (
     REFUSED,
@@ -179,7 +180,12 @@ def _settings(words: tuple[str, ...]) -> dict[str, Any]:
 
 
 @cards.command("list")
-@click.option("--status", metavar="STATUS", help="Only cards of this status.")
+@click.option(
+    "--status",
+    type=click.Choice([status.value for status in Status]),
+    metavar="STATUS",
+    help=f"Only cards of this status: {', '.join(Status)}.",
+)
 @click.option("--profile", metavar="NAME", help="Only cards of this profile.")
 @click.option("--all", "everything", is_flag=True, help="Those that are archived, too.")
 @json_option

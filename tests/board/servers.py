@@ -103,6 +103,8 @@ def _free_port() -> int:
 @contextmanager
 def server() -> Iterator[Server]:
     """A running server; skips the test, with the reason, where there can be none."""
+    if os.name == "nt":
+        pytest.skip("the server is started as on POSIX")
     where = programs()
     if where is None:
         pytest.skip("PostgreSQL is not installed: there is no initdb")

@@ -356,6 +356,7 @@ def test_the_picture_of_a_board(here: Board) -> None:
     assert "claimed" in out
 
 
+@pytest.mark.skipif(os.name == "nt", reason="it is ended by a signal")
 def test_a_board_is_followed_line_by_line(here: Board) -> None:
     old = add(here)
     watching = subprocess.Popen(
@@ -377,6 +378,42 @@ def test_a_board_is_followed_line_by_line(here: Board) -> None:
     finally:
         watching.kill()
         watching.communicate()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="it needs a terminal of POSIX")
+def test_a_board_is_drawn_at_a_terminal(here: Board) -> None:
+    """It is drawn anew as the board changes, and leaves the terminal as it was."""
+    import pty
+
+    card = add(here)
+    ours, theirs = pty.openpty()
+    watching = subprocess.Popen(
+        [*SHELLGUARD, "cards", "watch", "--interval", "0.05", "--board", here.address],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "120", "LINES": "30"},
+    )
+    os.close(theirs)
+
+    def until(text: str) -> str:
+        seen = ""
+        while text not in seen:
+            assert select.select([ours], [], [], 60)[0], seen
+            seen += os.read(ours, 65_536).decode("utf-8", "replace")
+        return seen
+
+    try:
+        assert "\x1b[?1049h" in until(card.id), "a screen of its own"
+        new = add(here, "running")
+        until(new.id)
+        watching.send_signal(signal.SIGINT)
+        until("\x1b[?1049l")
+        assert watching.wait(60) == 0
+    finally:
+        watching.kill()
+        watching.wait()
+        os.close(ours)
 
 
 # --- approving --------------------------------------------------------------------------------------------------------

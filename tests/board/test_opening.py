@@ -23,6 +23,8 @@ from tests.board.cards import add, check, dump
 if TYPE_CHECKING:
     from tests.board.servers import Server
 
+POSIX = pytest.mark.skipif(os.name == "nt", reason="modes and names of files as POSIX has them")
+
 
 @pytest.mark.parametrize(
     "given, variable, meant",
@@ -58,6 +60,7 @@ def test_the_database_of_an_address(address: str, url: str) -> None:
     assert url_of(address).render_as_string(hide_password=False) == url
 
 
+@POSIX
 def test_any_path_is_a_file(tmp_path: Path) -> None:
     path = tmp_path / "a?b=c#d:e%20@f\n"
     with Board.open(str(path)) as board:
@@ -101,6 +104,7 @@ def test_an_address_for_people(address: str, text: str) -> None:
     assert shown(address) == text
 
 
+@POSIX
 def test_what_is_made_for_a_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     before = os.umask(0)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import http.client
+import os
 import re
 import signal
 import socket
@@ -218,6 +219,7 @@ def test_only_this_machine_is_listened_to(served: Server) -> None:
     assert served.socket.getsockname()[0] == "127.0.0.1"
 
 
+@pytest.mark.skipif(os.name == "nt", reason="it is ended by a signal")
 def test_the_command(tmp_path: Path) -> None:
     address = str(tmp_path / "board")
     with Board.open(address) as board:

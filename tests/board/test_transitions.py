@@ -3,13 +3,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 pytest.importorskip("sqlalchemy", reason="the extra `workers` is not installed")
 
+from sqlalchemy import Table, update
+
+from shellguard.board.board import _move
 from shellguard.board.model import BlockKind, BoardError, EventKind, Outcome, Status
+from shellguard.board.tables import cards, events, runs
 from tests.board.cards import NOW, PROCESS, add, again, check, claim, dump, try_to_claim
 
 if TYPE_CHECKING:
@@ -258,6 +263,45 @@ def test_what_a_block_writes(board: Board) -> None:
     assert board.unblock(card.id)
     card = again(board, card.id)
     assert (card.block_reason, card.request, card.block_kind) == (None, None, "needs_input")
+
+
+def test_a_change_holds_only_where_the_card_was_seen(board: Board) -> None:
+    """The statement alone refuses what is stale, also where no lock was taken before."""
+    card = add(board)
+    run = claim(board, card.id)
+    with board.engine.begin() as connection:
+        assert not _move(connection, card, NOW, priority=1), "it was seen as ready"
+        seen = replace(again(board, card.id), current_run="0" * 32)
+        assert not _move(connection, seen, NOW, priority=1), "it was seen with another run"
+        seen = replace(again(board, card.id), current_run=None)
+        assert not _move(connection, seen, NOW, priority=1), "it was seen without a run"
+    assert again(board, card.id).priority == 0
+    with board.engine.begin() as connection:
+        assert _move(connection, again(board, card.id), NOW, priority=1)
+    assert (again(board, card.id).priority, again(board, card.id).current_run) == (1, run.id)
+
+
+def test_a_card_without_its_run_is_damage_and_changes_nothing(board: Board) -> None:
+    run = claim(board, add(board).id)
+    with board.engine.begin() as connection:
+        connection.execute(update(runs).where(runs.c.id == run.id).values(ended_at=NOW))
+    before = dump(board)
+    for verb in ("complete", "block", "archive", "time out", "reclaim", "heartbeat", "extend"):
+        with pytest.raises(BoardError, match="the board is damaged"):
+            VERBS[verb](board, run.card, run.id)
+    assert dump(board) == before
+
+
+@pytest.mark.parametrize(
+    "table, values",
+    [(cards, {"status": "lost"}), (cards, {"phase": ""}), (runs, {"outcome": "x"}), (events, {"kind": "x"})],
+)
+def test_words_that_there_are_not_are_damage(board: Board, table: Table, values: dict[str, str]) -> None:
+    card = add(board, "running")
+    with board.engine.begin() as connection:
+        connection.execute(update(table).values(**values))
+    with pytest.raises(BoardError, match="the board is damaged: "):
+        board.history(card.id)
 
 
 # --- loops of blocks --------------------------------------------------------------------------------------------------
@@ -533,6 +577,7 @@ def test_a_note_changes_nothing_else(board: Board) -> None:
         ({"max_runtime": float("nan")}, "max_runtime"),
         ({"at": float("inf")}, "at: inf"),
         ({"max_retries": -1}, "max_retries"),
+        ({"priority": 10**30}, "priority: it has to be from -1000000000 to 1000000000"),
         ({"parents": ["c-nowhere"]}, "there is no card 'c-nowhere'"),
     ],
 )
