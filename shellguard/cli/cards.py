@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 ELSEWHERE = {
     "approve": "shellguard.cli.cards_approve",
+    "dispatch": "shellguard.cli.cards_dispatch",
     "serve": "shellguard.cli.cards_serve",
     "watch": "shellguard.cli.cards_watch",
 }

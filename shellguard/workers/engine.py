@@ -97,6 +97,8 @@ class Engine:
                 "enable_otlp": False,
                 "use_listen_notify": False,
                 "scheduler_polling_interval_sec": 3600.0,
+                # The thread that does this is waited for at the end.
+                "notification_listener_polling_interval_sec": 0.25,
                 "max_executor_threads": THREADS,
             }
         )

@@ -2,9 +2,8 @@
 """The folders of a card: where its command works, its own home, its temporary files, its log.
 
 A workspace is of the kind that the profile says: `scratch` is an empty folder of the card, `worktree` a work tree of
-the repository that the card names, `folder` the folder that the card names. Where the profile leaves it open, it is
-what the card names, else a scratch folder. All are kept between the attempts of a card. When it is archived, what we
-made is removed, unless a work tree holds what nothing else has.
+the repository that the card names, `dir` the folder that the card names. All are kept between the attempts of a card.
+When it is archived, what we made is removed, unless a work tree holds what nothing else has.
 
 Making a work tree runs no program that the repository names: no hook, no filter of its own configuration, no file
 system monitor, and nothing is fetched. A card that could have one run would choose what is executed.
@@ -25,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from shellguard.board.model import Card
 
-SCRATCH, WORKTREE, FOLDER = KINDS = ("scratch", "worktree", "folder")
+SCRATCH, WORKTREE, DIR = KINDS = ("scratch", "worktree", "dir")
 
 
 class WorkspaceError(ShellguardError):
@@ -34,7 +33,7 @@ class WorkspaceError(ShellguardError):
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """The folders of one card, absolute. Everything but a `folder` workspace lies below `top`, which is ours."""
+    """The folders of one card, absolute. Everything but a `dir` workspace lies below `top`, which is ours."""
 
     top: str
     workspace: str
@@ -48,25 +47,18 @@ def root() -> str:
     return os.path.join(places.folder("state"), "cards")
 
 
-def kind_of(card: Card, wanted: str | None) -> str:
-    """The kind of a card's workspace; `wanted` is what its profile says. Raises: WorkspaceError for an unknown one."""
-    if wanted is None:
-        return FOLDER if card.workspace is not None else SCRATCH if card.repo is None else WORKTREE
-    if wanted not in KINDS:
-        raise WorkspaceError(f"there is no workspace of the kind {wanted!r}, only {', '.join(KINDS)}")
-    return wanted
-
-
-def folders_of(card: Card, wanted: str | None) -> Folders:
+def folders_of(card: Card, kind: str) -> Folders:
     """Where the folders of a card are or will be; nothing is made.
 
     Raises: WorkspaceError where the card does not fit the kind.
     """
-    top, kind = _top(card.id), kind_of(card, wanted)
-    for name, given, its in (("--workspace", card.workspace, FOLDER), ("--repo", card.repo, WORKTREE)):
+    top = _top(card.id)
+    if kind not in KINDS:
+        raise WorkspaceError(f"there is no workspace of the kind {kind!r}, only {', '.join(KINDS)}")
+    for name, given, its in (("--workspace", card.workspace, DIR), ("--repo", card.repo, WORKTREE)):
         if given is not None and kind != its:
             raise WorkspaceError(
-                f"the card names a folder by {name}, but its workspace is of the kind `{kind}`: "
+                f"the card names a folder by {name}, but its profile says `workspace: {kind}`: "
                 f"leave it out, or say `workspace: {its}` in the profile"
             )
         if given is None and kind == its:
@@ -79,15 +71,15 @@ def folders_of(card: Card, wanted: str | None) -> Folders:
     )
 
 
-def prepare(card: Card, wanted: str | None) -> Folders:
+def prepare(card: Card, kind: str) -> Folders:
     """Makes what is missing of the folders of a card. Raises: WorkspaceError."""
-    found, kind = folders_of(card, wanted), kind_of(card, wanted)
+    found = folders_of(card, kind)
     try:
         for folder in (root(), found.top, found.home, found.tmp):
             _make(folder)
         if kind == SCRATCH:
             _make(found.workspace)
-        elif kind == FOLDER:
+        elif kind == DIR:
             if not os.path.isdir(found.workspace):
                 raise WorkspaceError(f"{card.workspace!r} is no folder: make it, then retry the card")
         else:
@@ -100,7 +92,7 @@ def prepare(card: Card, wanted: str | None) -> Folders:
 def remove(card: Card) -> str | None:
     """Removes what was made for a card; None when all of it is gone, else why the workspace is kept.
 
-    A `folder` workspace is not ours. A work tree with changes, untracked files, or commits that no branch, tag or
+    A `dir` workspace is not ours. A work tree with changes, untracked files, or commits that no branch, tag or
     remote has is kept; ignored files go. The log stays.
     """
     top = _top(card.id)

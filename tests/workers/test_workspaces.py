@@ -12,7 +12,7 @@ import pytest
 
 from shellguard.board.model import Card, Status
 from shellguard.workers import workspaces
-from shellguard.workers.workspaces import FOLDER, SCRATCH, WORKTREE, WorkspaceError
+from shellguard.workers.workspaces import DIR, SCRATCH, WORKTREE, WorkspaceError
 from tests.approval.repos import Repo
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX folders")
@@ -72,21 +72,10 @@ def test_a_worktree_that_was_not_finished_is_made_again(repo: Repo) -> None:
     assert (work / "a.txt").read_text() == "one\n"
 
 
-def test_where_the_profile_leaves_it_open_the_card_says_it(repo: Repo, tmp_path: Path) -> None:
-    (tmp_path / "there").mkdir()
-    top = workspaces.folders_of(card(), None).top
-    assert workspaces.prepare(card(), None).workspace == f"{top}/work"
-    assert workspaces.remove(card()) is None
-    assert workspaces.prepare(card(workspace=str(tmp_path / "there")), None).workspace == f"{tmp_path}/there"
-    assert (Path(workspaces.prepare(card(repo=str(repo.top)), None).workspace) / "a.txt").exists()
-    with pytest.raises(WorkspaceError, match="kind `folder`: leave it out"):
-        workspaces.folders_of(card(repo=str(repo.top), workspace=str(tmp_path)), None)
-
-
 def test_a_folder_is_used_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "link").symlink_to("there")
-    found = workspaces.prepare(card(workspace=str(tmp_path / "link")), FOLDER)
+    found = workspaces.prepare(card(workspace=str(tmp_path / "link")), DIR)
     assert found.workspace == str(tmp_path / "there")
     assert os.listdir(tmp_path / "there") == []
     assert workspaces.remove(card(workspace=str(tmp_path / "link"))) is None
@@ -96,18 +85,18 @@ def test_a_folder_is_used_as_it_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "kind, fields, told",
     [
-        (SCRATCH, {"workspace": "/x"}, "leave it out, or say `workspace: folder` in the profile"),
+        (SCRATCH, {"workspace": "/x"}, "leave it out, or say `workspace: dir` in the profile"),
         (SCRATCH, {"repo": "/x"}, "leave it out, or say `workspace: worktree` in the profile"),
-        (FOLDER, {"repo": "/x", "workspace": "/x"}, "leave it out, or say `workspace: worktree`"),
-        (FOLDER, {}, "the card needs --workspace FOLDER"),
+        (DIR, {"repo": "/x", "workspace": "/x"}, "leave it out, or say `workspace: worktree`"),
+        (DIR, {}, "the card needs --workspace FOLDER"),
         (WORKTREE, {}, "the card needs --repo FOLDER"),
-        (FOLDER, {"workspace": "x/y"}, "no absolute path: 'x/y'"),
-        (FOLDER, {"workspace": ""}, "no absolute path: ''"),
-        (FOLDER, {"workspace": "/x\0y"}, "no absolute path: '/x\\x00y'"),
-        (FOLDER, {"workspace": "/no such/folder"}, "'/no such/folder' is no folder"),
+        (DIR, {"workspace": "x/y"}, "no absolute path: 'x/y'"),
+        (DIR, {"workspace": ""}, "no absolute path: ''"),
+        (DIR, {"workspace": "/x\0y"}, "no absolute path: '/x\\x00y'"),
+        (DIR, {"workspace": "/no such/folder"}, "'/no such/folder' is no folder"),
         (WORKTREE, {"repo": "/no such/folder"}, "'/no such/folder' is no folder"),
         (WORKTREE, {"repo": "/"}, "'/' is no git repository"),
-        ("tree", {}, "no workspace of the kind 'tree', only scratch, worktree, folder"),
+        ("tree", {}, "no workspace of the kind 'tree', only scratch, worktree, dir"),
         (SCRATCH, {"id": "../c"}, "'../c' is no id of a card"),
         (SCRATCH, {"id": ".."}, "'..' is no id of a card"),
         (SCRATCH, {"id": ""}, "'' is no id of a card"),

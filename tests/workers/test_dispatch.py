@@ -1,0 +1,424 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The dispatcher from one end to the other: real cards, real supervisors, real commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("sqlalchemy", reason="the extra `workers` is not installed", exc_type=ImportError)
+
+if TYPE_CHECKING:
+    from tests.workers.yard import Yard
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX processes")
+
+MODULE = f"{sys.executable} -m shellguard cards"
+"""The command line, as a worker calls it: board and card come from its environment."""
+
+
+# --- how commands end -------------------------------------------------------------------------------------------------
+
+
+def test_exit_status_0_completes_its_card(yard: Yard) -> None:
+    card = yard.add(yard.profile("p", "true"))
+    yard.until_idle()
+    found, [run] = yard.card(card), yard.board.runs(card)
+    assert (found.status, found.consecutive_failures, found.current_run) == ("done", 0, None)
+    assert (run.status, run.outcome, run.exit_code, run.error) == ("completed", "completed", 0, None)
+    assert yard.kinds(card) == ["created", "claimed", "started", "completed"]
+
+
+@pytest.mark.parametrize("status", [1, 3, 75, 78, 255])
+def test_another_exit_status_blocks_once_and_names_it(yard: Yard, status: int) -> None:
+    """75 and 78 mean `try again` and `configuration` to some: here they are numbers like any other."""
+    card = yard.add(yard.profile("p", f"exit {status}"))
+    yard.until_idle()
+    found, [run] = yard.card(card), yard.board.runs(card)
+    assert (found.status, found.consecutive_failures, found.block_kind) == ("blocked", 0, None)
+    assert (run.outcome, run.exit_code) == ("blocked", status)
+    assert f"exit code {status}" in (found.block_reason or "")
+    assert yard.kinds(card) == ["created", "claimed", "started", "blocked"]
+
+
+def test_a_signal_blocks_and_is_named(yard: Yard) -> None:
+    card = yard.add(yard.profile("p", "kill -USR1 $$"))
+    yard.until_idle()
+    assert yard.card(card).status == "blocked"
+    assert "SIGUSR1" in (yard.card(card).block_reason or "")
+    assert len(yard.board.runs(card)) == 1
+
+
+def test_a_missing_executable_is_booked_by_the_dispatcher_and_trips_the_breaker(yard: Yard) -> None:
+    card = yard.add(yard.profile("p", "no-such-program"))
+    yard.until_idle()
+    found, runs = yard.card(card), yard.board.runs(card)
+    assert (found.status, found.consecutive_failures, found.phase) == ("blocked", 2, "ready")
+    assert [(run.outcome, run.status, run.exit_code) for run in runs] == [
+        ("spawn_failed", "spawn_failed", None)
+    ] * 2
+    assert all("no-such-program" in (run.error or "") for run in runs)
+    assert yard.kinds(card) == ["created", *("claimed", "spawn_failed") * 2, "gave_up"]
+    tripped = yard.event(card, "gave_up").payload
+    assert (tripped["failures"], tripped["effective_limit"], tripped["limit_source"]) == (2, 2, "default")
+    assert (tripped["trigger_outcome"], tripped["retry_status"]) == ("spawn_failed", "ready")
+    assert any(line.startswith(f"{card}: spawn_failed, ") for line in yard.said)
+
+
+def test_an_executable_that_changes_after_the_claim_does_not_run_and_the_dispatcher_books_it(
+    yard: Yard,
+) -> None:
+    """The supervisor finds it out, asserts nothing about the card, and says by its exit status why."""
+    tool = yard.folder / "tool"
+    tool.write_text("#!/bin/sh\nexit 0\n")
+    tool.chmod(0o755)
+    card = yard.add(yard.profile("p", str(tool)), max_retries=1)
+
+    class Late(type(yard.dispatcher())):  # type: ignore[misc]
+        def _prepare(self, name: str) -> None:
+            super()._prepare(name)
+            tool.write_text(f"#!/bin/sh\ntouch {yard.folder}/pwned\n")
+
+    with Late(yard.board, home=str(yard.home)) as dispatcher:
+        dispatcher.once()
+        yard.wait(lambda: yard.run(card).supervisor_exit is not None)
+        assert yard.card(card).status == "running"
+    yard.until_idle()
+    found, [run] = yard.card(card), yard.board.runs(card)
+    assert (found.status, found.consecutive_failures) == ("blocked", 1)
+    assert (run.outcome, run.exit_code) == ("spawn_failed", None)
+    assert yard.kinds(card)[-2:] == ["spawn_failed", "gave_up"]
+    assert not (yard.folder / "pwned").exists()
+
+
+def test_a_command_that_moved_its_own_card_keeps_its_word(yard: Yard) -> None:
+    done = yard.add(yard.profile("done", f"{MODULE} complete --summary 'by myself' && exit 5"))
+    blocked = yard.add(yard.profile("blocked", f"{MODULE} block --reason 'no key' --kind capability; exit 0"))
+    yard.until_idle()
+    assert yard.card(done).status == "done"
+    assert yard.run(done).summary == "by myself"
+    assert (yard.card(blocked).status, yard.card(blocked).block_reason) == ("blocked", "no key")
+    for card in (done, blocked):
+        assert len(yard.board.runs(card)) == 1
+        assert yard.card(card).consecutive_failures == 0
+
+
+def test_the_report_of_a_run_that_is_not_current_any_more_changes_nothing(yard: Yard) -> None:
+    go = yard.folder / "go"
+    card = yard.add(yard.profile("p", f"[ -e {go} ] && exit 0; : > {go}; trap '' TERM; sleep 60; exit 9"))
+    yard.once()
+    first = yard.wait_started(card)
+    yard.wait(go.exists)
+    assert yard.board.block(card, reason="wait")
+    assert yard.board.unblock(card)
+    yard.until_idle()
+    assert yard.card(card).status == "done"
+    assert [str(run.outcome) for run in yard.board.runs(card)] == ["blocked", "completed"]
+    assert yard.board.run(first.id).exit_code is None  # type: ignore[union-attr]
+    assert yard.kinds(card).count("completed") == 1
+    yard.wait(lambda: not yard.processes_of(card))
+
+
+def test_a_board_that_is_away_at_the_report_is_asked_again(yard: Yard) -> None:
+    go = yard.folder / "go"
+    card = yard.add(yard.profile("p", f"while [ ! -e {go} ]; do sleep 0.05; done"))
+    yard.once()
+    yard.wait_started(card)
+    other = sqlite3.connect(yard.address, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    go.touch()
+    time.sleep(2)
+    other.execute("COMMIT")
+    other.close()
+    assert yard.wait_for(card, "done").consecutive_failures == 0
+    assert len(yard.board.runs(card)) == 1
+
+
+# --- retries, phases, dependencies, limits ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("phase", ["ready", "review"])
+def test_a_retry_restores_the_phase(yard: Yard, phase: str) -> None:
+    card = yard.add(yard.profile("p", "no-such-program"), phase=phase, max_retries=5)
+    yard.once()
+    found = yard.card(card)
+    assert (found.status, found.phase, found.consecutive_failures) == (phase, phase, 1)
+    assert yard.event(card, "claimed").payload["source_status"] == phase
+    assert yard.event(card, "spawn_failed").payload["retry_status"] == phase
+
+
+@pytest.mark.parametrize(
+    "of_card, of_profile, runs, source", [(1, None, 1, "card"), (None, 3, 3, "profile"), (3, 1, 3, "card")]
+)
+def test_the_limit_of_failures_is_the_card_s_or_the_profile_s(
+    yard: Yard, of_card: int | None, of_profile: int | None, runs: int, source: str
+) -> None:
+    words = {} if of_profile is None else {"max_retries": of_profile}
+    card = yard.add(yard.profile("p", "no-such-program", **words), max_retries=of_card)
+    yard.until_idle()
+    assert len(yard.board.runs(card)) == runs
+    assert yard.event(card, "gave_up").payload["limit_source"] == source
+
+
+def test_an_operator_starts_a_tripped_card_again(yard: Yard) -> None:
+    card = yard.add(yard.profile("p", "no-such-program"))
+    yard.until_idle()
+    yard.profile("p", "true")
+    assert yard.board.retry(card)
+    yard.until_idle()
+    assert (yard.card(card).status, yard.card(card).consecutive_failures) == ("done", 0)
+
+
+def test_a_card_waits_for_its_parents(yard: Yard) -> None:
+    order = yard.folder / "order"
+    yard.profile("p", f"echo $SHELLGUARD_CARD >> {order}")
+    first = yard.add("p")
+    second = yard.add("p", parents=[first])
+    third = yard.add("p", parents=[second, first], priority=9)
+    assert yard.card(third).status == "todo"
+    yard.until_idle(at_once=8)
+    assert order.read_text().split() == [first, second, third]
+
+
+def test_a_card_whose_parent_failed_goes_on_waiting(yard: Yard) -> None:
+    child = yard.add(yard.profile("p", "true"), parents=[yard.add(yard.profile("q", "exit 1"))])
+    yard.until_idle()
+    assert (yard.card(child).status, yard.board.runs(child)) == ("todo", [])
+
+
+def test_the_higher_priority_comes_first_then_the_older(yard: Yard) -> None:
+    order = yard.folder / "order"
+    yard.profile("p", f"echo $SHELLGUARD_CARD >> {order}")
+    cards = [yard.add("p", priority=priority) for priority in (0, 5, 5, -1)]
+    yard.until_idle(at_once=1)
+    assert order.read_text().split() == [cards[1], cards[2], cards[0], cards[3]]
+
+
+@pytest.mark.parametrize("at_once, of_profile, most", [(3, None, 3), (8, 2, 2), (1, 5, 1)])
+def test_no_more_workers_at_once_than_allowed(
+    yard: Yard, at_once: int, of_profile: int | None, most: int
+) -> None:
+    active = yard.folder / "active"
+    active.mkdir()
+    counts = yard.folder / "counts"
+    script = f": > {active}/$$; ls {active} | wc -l >> {counts}; sleep 0.6; rm {active}/$$"
+    words = {} if of_profile is None else {"concurrency": of_profile}
+    yard.profile("p", script, **words)
+    for _ in range(6):
+        yard.add("p")
+    yard.until_idle(at_once=at_once)
+    seen = [int(line) for line in counts.read_text().split()]
+    assert len(seen) == 6
+    assert max(seen) <= most
+
+
+def test_a_full_profile_does_not_hold_up_the_others(yard: Yard) -> None:
+    go = yard.folder / "go"
+    yard.profile("full", f"while [ ! -e {go} ]; do sleep 0.05; done", concurrency=1)
+    for _ in range(5):
+        yard.add("full", priority=9)
+    free = yard.add(yard.profile("free", "true"))
+    yard.start("--max", "3")
+    yard.wait_for(free, "done")
+    assert len(yard.board.open_runs()) == 1
+    go.touch()
+
+
+def test_scheduled_cards_do_not_hold_up_the_end(yard: Yard) -> None:
+    card = yard.add(yard.profile("p", "true"), at=time.time() + 3600)
+    yard.until_idle()
+    assert yard.card(card).status == "scheduled"
+
+
+# --- the dispatcher comes and goes ------------------------------------------------------------------------------------
+
+
+def test_once_may_end_while_the_worker_runs_and_the_report_lands(yard: Yard) -> None:
+    go = yard.folder / "go"
+    card = yard.add(yard.profile("p", f"while [ ! -e {go} ]; do sleep 0.05; done; exit 3"))
+    yard.dispatch("--once")
+    assert yard.card(card).status == "running"
+    go.touch()
+    assert yard.wait_for(card, "blocked").block_reason
+    assert yard.run(card).exit_code == 3
+    yard.wait(lambda: not yard.processes_of(card))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_dispatcher_that_is_told_to_stop_leaves_its_workers(yard: Yard, number: int) -> None:
+    go = yard.folder / "go"
+    card = yard.add(yard.profile("p", f"while [ ! -e {go} ]; do sleep 0.05; done"))
+    process = yard.start()
+    yard.wait_started(card)
+    process.send_signal(number)
+    said = process.communicate(timeout=30)[0]
+    assert process.returncode == 128 + number
+    assert "1 workers go on" in said
+    go.touch()
+    yard.wait_for(card, "done")
+
+
+def test_until_idle_with_too_little_time_ends_with_1_and_leaves_the_worker(yard: Yard) -> None:
+    card = yard.add(yard.profile("p", "sleep", "30"))
+    said = yard.dispatch("--until-idle", "--timeout", "2", "--json", status=1)
+    found = json.loads(said)
+    assert (found["state"], found["claimed"]) == ("timeout", [card])
+    assert yard.card(card).status == "running"
+    assert yard.wait_started(card).child is not None
+
+
+def test_a_second_dispatcher_of_a_file_writes_nothing(yard: Yard) -> None:
+    go = yard.folder / "go"
+    card = yard.add(yard.profile("p", f"while [ ! -e {go} ]; do sleep 0.05; done"))
+    yard.start()
+    yard.wait_started(card)
+    other = yard.add("p")
+    before = yard.board.last_event()
+    assert "skipped_locked" in yard.dispatch("--once", "--max", "100")
+    assert json.loads(yard.dispatch("--once", "--json"))["state"] == "skipped_locked"
+    assert yard.board.last_event() in (before, before + 1, before + 2)  # of the first one, which has room
+    go.touch()
+    yard.wait_for(other, "done")
+
+
+def test_nothing_of_a_dispatcher_listens_or_connects(yard: Yard) -> None:
+    import psutil
+
+    process = yard.start()
+    card = yard.add(yard.profile("p", "true"))
+    yard.wait_for(card, "done")
+    time.sleep(1.5)
+    assert psutil.Process(process.pid).net_connections() == []
+
+
+# --- a card that moved while its command runs -------------------------------------------------------------------------
+
+TREE = (
+    "trap '' TERM; setsid sleep 300 & (nohup sleep 300 >/dev/null 2>&1 &) ; sleep 300 & sleep 300; sleep 300"
+)
+
+
+@pytest.mark.parametrize("verb", ["block", "archive", "complete"])
+@pytest.mark.parametrize("attended", [True, False])
+def test_a_running_card_that_somebody_moves_has_its_tree_torn_down(
+    yard: Yard, verb: str, attended: bool
+) -> None:
+    """Whether a dispatcher is there or not: the supervisor sees it too."""
+    card = yard.add(yard.profile("p", TREE))
+    if attended:
+        yard.start()
+    else:
+        yard.once()
+    yard.wait_started(card)
+    yard.wait(lambda: len(yard.processes_of(card)) >= 5)
+    assert yard.board.block(card, reason="stop") if verb == "block" else getattr(yard.board, verb)(card)
+    yard.wait(lambda: not yard.processes_of(card))
+    assert yard.card(card).status == {"block": "blocked", "archive": "archived", "complete": "done"}[verb]
+    assert yard.card(card).consecutive_failures == 0
+    assert len(yard.board.runs(card)) == 1
+
+
+def test_an_archived_card_loses_its_folders_and_keeps_its_log(yard: Yard) -> None:
+    card = yard.add(yard.profile("p", "echo hello; touch made"))
+    yard.until_idle()
+    run = yard.run(card)
+    assert run.workspace is not None
+    assert run.log is not None
+    assert os.listdir(run.workspace) == ["made"]
+    yard.board.archive(card)
+    yard.once()
+    assert not os.path.exists(run.workspace)
+    assert "hello" in Path(run.log).read_text()
+
+
+# --- nothing on a card changes what is executed -----------------------------------------------------------------------
+
+HOSTILE = (
+    *("$(touch pwned)", "; touch pwned", "--help", "-c", "`touch pwned`", "\n- touch\n"),
+    *('"], "x": ["', "\0", "../x"),
+)
+
+
+def test_settings_for_agents_are_ignored_with_a_warning_where_the_worker_is_a_command(yard: Yard) -> None:
+    settings = {"model": "x", "command": ["touch", "pwned"]}
+    card = yard.add(yard.profile("p", "env > env.txt"), settings=settings)
+    yard.until_idle()
+    assert yard.card(card).status == "done"
+    assert yard.event(card, "settings_ignored").payload["settings"] == ["command", "model"]
+    assert f"{card}: settings for agents are ignored, its worker is a command" in yard.said
+    assert "SETTINGS" not in Path(yard.run(card).workspace or "", "env.txt").read_text()
+
+
+def test_an_agent_gets_the_settings_of_its_card(yard: Yard) -> None:
+    script = 'printf %s "$SHELLGUARD_SETTINGS" > settings.json'
+    card = yard.add(yard.profile("p", script, kind="agent"), settings={"model": "x"})
+    yard.until_idle()
+    assert json.loads(Path(yard.run(card).workspace or "", "settings.json").read_text()) == {"model": "x"}
+    assert "settings_ignored" not in yard.kinds(card)
+
+
+def test_no_text_of_a_card_changes_what_is_executed(yard: Yard) -> None:
+    tool = yard.folder / "tool"
+    tool.write_text(f'#!/bin/sh\nprintf "%s\\n" "$0" "$#" "$@" >> {yard.folder}/ran\n')
+    tool.chmod(0o755)
+    yard.profile("p", str(tool), "one", "$(two)")
+    cards = []
+    for text in HOSTILE:
+        settings: dict[str, Any] = {"worker": {"command": ["touch", "pwned"]}, "argv": [text], "PATH": "."}
+        cards.append(yard.add("p", title=f"x{text}", body=text, settings=settings))
+    yard.until_idle(at_once=1)
+    assert [yard.card(card).status for card in cards] == ["done"] * len(cards)
+    assert (yard.folder / "ran").read_text() == f"{tool}\n2\none\n$(two)\n" * len(cards)
+    frozen = {json.dumps(yard.run(card).frozen, sort_keys=True) for card in cards}
+    assert len(frozen) == 1
+    assert not list(yard.folder.rglob("pwned"))
+
+
+def test_no_workspace_of_a_card_changes_what_is_executed(yard: Yard) -> None:
+    """The workspace holds programs of every name that the command uses, and modules of every name that we use."""
+    trap = yard.folder / "trap"
+    for name in ("true", "sh", "env", "python3", "git"):
+        (trap / "bin").mkdir(parents=True, exist_ok=True)
+        for folder in (trap, trap / "bin"):
+            (folder / name).write_text(f"#!/bin/sh\ntouch {yard.folder}/pwned\n")
+            (folder / name).chmod(0o755)
+    for name in (
+        "json.py",
+        "sitecustomize.py",
+        "usercustomize.py",
+        "shellguard/__init__.py",
+        "sqlalchemy.py",
+    ):
+        (trap / name).parent.mkdir(exist_ok=True)
+        (trap / name).write_text(f"open({str(yard.folder / 'pwned')!r}, 'w')\n")
+    card = yard.add(yard.profile("p", "true", workspace="dir"), workspace=str(trap))
+    yard.until_idle()
+    assert yard.card(card).status == "done", yard.run(card).error
+    assert not (yard.folder / "pwned").exists()
+
+
+@pytest.mark.parametrize("profile", ["../p", "/etc", "p/../p", "p\0", "P", "profiles/p", "."])
+def test_no_name_of_a_profile_leads_elsewhere(yard: Yard, profile: str) -> None:
+    yard.profile("p", "touch pwned")
+    (yard.home / "config.yaml").write_text("{}")
+    card = yard.add(profile)
+    yard.until_idle()
+    assert {str(run.outcome) for run in yard.board.runs(card)} == {"spawn_failed"}
+    assert yard.card(card).status == "blocked"
+
+
+def test_a_broken_profile_is_named_with_its_line(yard: Yard) -> None:
+    (yard.home / "profiles" / "p").mkdir(mode=0o755)
+    (yard.home / "profiles" / "p" / "config.yaml").write_text("worker:\n  command: true\n")
+    card = yard.add("p")
+    yard.until_idle()
+    assert "profiles/p/config.yaml:2" in (yard.run(card).error or "")
+    assert yard.card(card).status == "blocked"
