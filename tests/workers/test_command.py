@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -744,6 +745,9 @@ def test_the_statuses_are_told_apart_and_mean_nothing_else() -> None:
         *(command.UNREPORTED, command.LOST, command.TORN_DOWN),
     ]
     assert len(set(statuses)) == len(statuses)
+    paper = (Path(__file__).resolve().parents[2] / "docs/workers.md").read_text()
+    table = paper.partition("## How a command ends")[2].partition("## Process trees")[0]
+    assert [int(number) for number in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)] == sorted(statuses)
     assert not {1, 75, 78, 93, 126, 127, 130, 137} & set(statuses)
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -165,6 +166,12 @@ def test_no_setting_of_a_profile_switches_a_gate_off(tmp_path: Path) -> None:
         *("command", "kind", "completion", "max_runtime", "grace", "environment", "workspace"),
         *("concurrency", "search", "home", "max_retries"),
     }
+
+
+def test_the_paper_names_every_word() -> None:
+    paper = (Path(__file__).resolve().parents[2] / "docs/workers.md").read_text()
+    table = paper.partition("## Profiles")[2].partition("\n## ")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == set(profiles.WORDS)
 
 
 # --- where a declaration may stand ------------------------------------------------------------------------------------
