@@ -76,7 +76,8 @@ PURE = (
         "guard.snapshot",
         "guard.records",
     ),
-    *("approval.gate", "approval.inside", "approval.python_text", "approval.statements", "workers.resume"),
+    *("approval.flow", "approval.gate", "approval.inside", "approval.python_text", "approval.statements"),
+    "workers.resume",
 )
 """Modules whose answers depend on their arguments alone. A pure module imports only pure modules."""
 

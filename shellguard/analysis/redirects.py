@@ -123,6 +123,8 @@ def _redirect(node: Redirect, scope: Scope, inquiry: Inquiry) -> None:
         inquiry.add(Effect.NETWORK, node.span, because, kind=Kind.REDIRECTION)
         because = "what is sent over a connection of the shell is not followed"
         inquiry.unknown(node.span, because, Kind.REDIRECTION)
+    if inquiry.limits.log is not None and node.operator in ("<", "<>"):
+        inquiry.limits.log.source(target, node.span, inquiry)
     if node.operator == "<":
         _opened_for_reading(node, target, inquiry)
     elif node.operator == "<&":

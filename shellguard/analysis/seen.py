@@ -20,12 +20,16 @@ if TYPE_CHECKING:
     from shellguard.values.value import Value
 
     Ranges: TypeAlias = tuple[tuple[int, int], ...]
-    Mark: TypeAlias = tuple[int, Ranges, Ranges, Value | None, Ranges]
+    Mark: TypeAlias = tuple[int, Ranges, Ranges, Value | None, Ranges, int]
 
 
-EVERYTHING: Ranges = ((0, 1 << 60),)
-"""A range that holds all commands, also those that are seen later."""
+END = 1 << 60
+"""Behind every command, also those that are seen later."""
 
+EVERYTHING: Ranges = ((0, END),)
+
+OPENED = "<"
+"""The name under which a file that is opened for reading stands in the log: it prints what the file holds."""
 
 MAX_RANGES = 16
 """More ranges than this become one that holds them all."""
@@ -89,12 +93,13 @@ class Seen:
 
 
 class Written:
-    """A file that a redirection opens for writing, before the command `at` this place of the log."""
+    """A file that a redirection opens for writing: the commands of the log from `at` to `end` print into it."""
 
-    __slots__ = ("at", "span", "target")
+    __slots__ = ("at", "end", "span", "target")
 
     def __init__(self, target: Value, span: Span, at: int) -> None:
         self.target, self.span, self.at = target, span, at
+        self.end: int | None = None  # still open
 
 
 class Log:
@@ -119,11 +124,14 @@ class Log:
 
     def mark(self) -> Mark:
         """What is needed to go back to this place."""
-        return len(self.commands), self.words_from, self.input_from, self.text, self.opened
+        return len(self.commands), self.words_from, self.input_from, self.text, self.opened, len(self.written)
 
     def back(self, mark: Mark) -> None:
         """The command that was judged since `mark` is over."""
-        _, self.words_from, self.input_from, self.text, self.opened = mark
+        _, self.words_from, self.input_from, self.text, self.opened, start = mark
+        for each in self.written[start:]:
+            if each.end is None:
+                each.end = len(self.commands)
 
     def fed_by_any(self) -> Mark:
         """The next command reads what others print that may be seen later. Gives back the place to go back to."""
@@ -169,6 +177,10 @@ class Log:
     def stays(self) -> None:
         """What the redirections of this statement have opened is so for all that follow."""
         self.standing = _few((*self.standing, *self.opened))
+        for each in reversed(self.written):
+            if each.end is not None:
+                break
+            each.end = END
 
     def held_by(self, *nodes: Node) -> Ranges:
         """The commands whose output the variables hold that some nodes name."""
@@ -205,6 +217,10 @@ class Log:
         """A command that its rule has bound."""
         self.input_from = (*self.input_from, *self._read_by(words))
         self.commands.append(Seen(name, path, words, span, self, inquiry, written, folder))
+
+    def source(self, target: Value, span: Span, inquiry: Inquiry) -> None:
+        """A redirection that reads."""
+        self.commands.append(Seen(OPENED, (OPENED,), (target,), span, self, inquiry, (), None))
 
     def target(self, target: Value, span: Span) -> None:
         """A redirection that writes."""

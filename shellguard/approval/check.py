@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from shellguard.analysis.inquiry import Assumptions
 from shellguard.analysis.script import commands_of
-from shellguard.analysis.seen import Log
+from shellguard.analysis.seen import OPENED, Log
 from shellguard.approval.gate import Gated, gated
 from shellguard.approval.inside import texts_inside
 from shellguard.engine import classify
@@ -68,7 +68,7 @@ def _check(text: str, shelf: Shelf | None, taken: Assumptions, rules: Shelf, dep
                 ):
                     found.append(replace(each, span=span))
     unique = {(each.gate.name, each.span, each.what): each for each in found}
-    names = dict.fromkeys(seen.name for seen in log.commands if seen.name)
+    names = dict.fromkeys(seen.name for seen in log.commands if seen.name not in ("", OPENED))
     return Checked(verdict, tuple(unique.values()), tuple(names))
 
 

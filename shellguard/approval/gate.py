@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass
 
+from shellguard.approval.flow import Flow, plain_path
 from shellguard.approval.statements import destroys
 from shellguard.effects import Kind
 
@@ -18,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from shellguard.analysis.seen import Log, Ranges, Seen
+    from shellguard.analysis.seen import Log, Seen
     from shellguard.effects import Fact
     from shellguard.rules.gates import Client, Gate, Gates, Interpreter, Shape
     from shellguard.rules.model import CredentialPaths
@@ -90,6 +91,11 @@ def gated(
 def name_of(seen: Seen) -> str:
     """The name of the command without its folder, whatever folder that is."""
     return seen.name.rpartition("/")[2]
+
+
+def is_one_of(seen: Seen, names: tuple[str, ...]) -> bool:
+    """Whether it is a call of one of these, by the name of its rule or the one that was used."""
+    return seen.path[0] in names or name_of(seen) in names
 
 
 def holds(shape: Shape, seen: Seen) -> bool:
@@ -282,32 +288,34 @@ class Calls:
 
     def _targets(self) -> Iterator[tuple[str, Span]]:
         """Every file that is written to, as far as its path is known, also seen from where a `cd` has led."""
-        folders: list[tuple[int, str]] = []
+        folders: list[str] = []
+        changed: list[int] = []
         places: list[tuple[int, Value, Span]] = [
             (each.at, each.target, each.span) for each in self.log.written
         ]
         for index, seen in enumerate(self.log.commands):
-            name = name_of(seen)
-            places += [(index, word, seen.span) for word in seen.written]
-            if seen.path[0] in self.gates.last or name in self.gates.last:
-                operands = parted(seen.words, self.gates.into)[1]
-                into = list(values_of(seen.words, self.gates.into))
-                places += [(index, word, seen.span) for word in (into or operands[1:][-1:])]
-            elif seen.path[0] in self.gates.writers or name in self.gates.writers:
-                places += [(index, word, seen.span) for word in parted(seen.words, ())[1]]
-            elif seen.folder is not None and (text := _text(seen.folder)) is not None:
-                before = folders[-1][1] if folders else ""
-                folders.append(
-                    (index, text if text[:1] in ("/", "~") else f"{before}/{text}" if before else text)
-                )
+            words = self.written_by(seen)
+            if is_one_of(seen, self.gates.writers):
+                words = [*words, *parted(seen.words, ())[1]]
+            places += [(index, word, seen.span) for word in words]
+            if seen.folder is not None and (text := _text(seen.folder)) is not None:
+                folders.append(_joined(folders[-1] if folders else "", text))
+                changed.append(index)
         for at, word, span in places:
             text = word.text if word.exact else word.text + "x" if word.text else ""
             if not text or text in SINKS or text.startswith("/dev/fd/"):
                 continue
             yield plain_path(text), span
-            inside = [folder for index, folder in folders if index < at]
+            inside = bisect_left(changed, at)
             if inside and text[0] not in "/~":
-                yield plain_path(f"{inside[-1]}/{text}"), span
+                yield plain_path(_joined(folders[inside - 1], text)), span
+
+    def written_by(self, seen: Seen) -> list[Value]:
+        """The words of a call that name what it puts something into."""
+        if not is_one_of(seen, self.gates.last):
+            return list(seen.written)
+        operands = parted(seen.words, self.gates.into)[1]
+        return [*seen.written, *(list(values_of(seen.words, self.gates.into)) or operands[1:][-1:])]
 
     # --- programs that come from somewhere ------------------------------------------------------------------------
 
@@ -317,15 +325,10 @@ class Calls:
         ids = {id(seen) for shape in sources for seen in self.named(shape.words[0]) if holds(shape, seen)}
         if not ids and not any(_is_address(word) for seen in commands for word in seen.words):
             return
-        places: list[int] = []
-        for index, seen in enumerate(commands):
-            passed_on = self.prints(seen) and _within(places, seen.words_from)
-            if id(seen) in ids or passed_on or _within(places, seen.input_from):
-                places.append(index)
-        files = self._files_from(ids, places)
+        flow = Flow(self, ids)
         known = {seen: (call, rule) for seen, call, rule in self.interpreters()}
         for index, seen in enumerate([*commands, *self.boxed]):
-            words_from, input_from = _within(places, seen.words_from), _within(places, seen.input_from)
+            words_from, input_from = flow.reaches(seen.words_from), flow.reaches(seen.input_from)
             if seen in known:
                 call, rule = known[seen]
                 for program in programs_of(rule, call):
@@ -337,12 +340,12 @@ class Calls:
                             yield seen, f"{name_of(seen)} runs what another command prints"
                     elif _is_address(program):
                         yield seen, f"{name_of(seen)} runs {program.text}"
-                    elif _written_before(program.text, index, files):
+                    elif flow.is_in(program.text, index):
                         yield seen, f"{name_of(seen)} runs {program.text}, which was fetched"
             elif not seen.name:
                 if words_from or input_from:
                     yield seen, "what another command prints is run as a command"
-            elif "/" in seen.name and _written_before(seen.name, index, files):
+            elif "/" in seen.name and flow.is_in(seen.name, index):
                 yield seen, f"{seen.name}, which was fetched, is run"
 
     def interpreters(self) -> Iterator[tuple[Seen, Seen, Interpreter]]:
@@ -350,27 +353,6 @@ class Calls:
         for rule in self.gates.interpreters:
             for seen, call in self.of(rule.names):
                 yield seen, call, rule
-
-    def _files_from(self, ids: set[int], places: list[int]) -> dict[str, int]:
-        """The files that hold what a source gave, with the place in the log from which on they do."""
-        files: dict[str, int] = {}
-        commands = self.log.commands
-        for index, seen in enumerate(commands):
-            if id(seen) in ids or _within(places, seen.input_from):
-                for word in seen.written:
-                    files.setdefault(plain_path(word.text), index)
-            if id(seen) in ids:
-                for word in seen.words:
-                    address = word.text.partition("?")[0].rstrip("/")
-                    if "/" in address:
-                        files.setdefault(address.rpartition("/")[2], index)
-        for written in self.log.written:
-            if written.at < len(commands):
-                seen = commands[written.at]
-                if id(seen) in ids or _within(places, seen.input_from) or _within(places, seen.words_from):
-                    files.setdefault(plain_path(written.target.text), written.at)
-        files.pop("", None)
-        return files
 
     # --- SQL ------------------------------------------------------------------------------------------------------
 
@@ -454,36 +436,16 @@ def _is_letters(text: str) -> bool:
     return len(text) <= 5 and all(letter.isascii() and letter.isalpha() for letter in text[1:])
 
 
-def _within(places: list[int], ranges: Ranges) -> bool:
-    """Whether one of the sorted places lies in one of the ranges."""
-    for start, end in ranges:
-        at = bisect_left(places, start)
-        if at < len(places) and places[at] < end:
-            return True
-    return False
-
-
 def _is_address(word: Value) -> bool:
     return word.text.startswith(("http://", "https://", "ftp://"))
-
-
-def _written_before(path: str, index: int, files: dict[str, int]) -> bool:
-    since = files.get(plain_path(path))
-    return since is not None and since < index
 
 
 # --- paths ------------------------------------------------------------------------------------------------------------
 
 
-def plain_path(path: str) -> str:
-    """A path without `.`, `..` and empty parts; no file is looked at."""
-    parts: list[str] = []
-    for part in path.split("/"):
-        if part == ".." and parts and parts[-1] != "..":
-            parts.pop()
-        elif part not in ("", ".") and not (part == ".." and path[:1] == "/"):
-            parts.append(part)
-    return ("/" if path[:1] == "/" else "") + "/".join(parts)
+def _joined(folder: str, path: str) -> str:
+    """The path as it is seen from where the folder is."""
+    return plain_path(f"{folder}/{path}") if folder and path[:1] not in ("/", "~") else path
 
 
 def _is_target(gate: Gate, path: str, paths: CredentialPaths) -> bool:

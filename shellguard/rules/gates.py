@@ -173,7 +173,8 @@ class Gates(Record):
     `boxes` are commands whose first operand is another command (`busybox`, `uv run`), or the word behind an option
     (`python -m`); with `images` it is the second operand (`docker run IMAGE`). `remote` and `decoders` are the
     commands whose output comes from where `CODE_FROM` says. `writers` are commands of which the rules do not say
-    which words they write to: all of their operands, or, for those in `last`, the last one and the value of `into`.
+    which words they write to: all of their operands, or, for those in `last`, the last one and the value of `into`,
+    into which they put what they read.
     `printers` print their words. `namings`: see `Naming`.
     """
 

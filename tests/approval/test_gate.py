@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis.strategies import sampled_from, text
 
 from shellguard.approval.check import as_objects, check
-from shellguard.approval.gate import plain_path
+from shellguard.approval.flow import plain_path
 from shellguard.approval.statements import destroys
 from shellguard.errors import RuleError
 from shellguard.rules.compiled import Compiled
@@ -123,6 +123,7 @@ def test_a_gated_command_says_where_why_and_what_instead() -> None:
         ("/../x", "/x"),
         ("/", "/"),
         ("", ""),
+        ("/etc" + "/a" * 1000 + "/b", "/etc" + "/a" * 62 + "/b"),
     ],
 )
 def test_paths_are_made_plain(path: str, plain: str) -> None:
