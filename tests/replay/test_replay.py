@@ -6,7 +6,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import random
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,8 @@ from shellguard.replay.run import How, replay
 from shellguard.replay.workplace import BusyError
 from shellguard.transcripts import files
 from tests.replay.calls import EMPTY, START, incident, lines_of, replayed
-from tests.transcripts.test_odd import mutated
-from tests.transcripts.test_readers import FIXTURES, FORMATS
+from tests.transcripts.test_odd import IN_JSON, changed
+from tests.transcripts.test_readers import FIXTURES
 
 LIMIT_10 = {"tool_loop_guardrails": {"hard_stop_after": {"idempotent_no_progress": 10}}}
 
@@ -387,23 +386,13 @@ def test_the_same_replay_is_not_done_twice_at_a_time(tmp_path: Path, work: Path)
     assert work.stat().st_mode & 0o077 == 0
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in FORMATS if Path(name).suffix in {".json", ".jsonl", ".traj"}]
-)
+@pytest.mark.parametrize("name", IN_JSON)
 def test_no_change_of_a_record_makes_a_replay_fail(name: str, tmp_path: Path) -> None:
     """From the file to the row: whatever stands in a record, there is a row or a problem, and never an exception."""
-    text = (FIXTURES / name).read_text(encoding="utf-8")
     path = tmp_path / Path(name).name
-    chance = random.Random(name)
     worker = units.Worker(Options())
-    for _ in range(15):
-        if name.endswith(".jsonl"):
-            lines = [line for line in text.splitlines() if line.startswith("{") and line.endswith("}")]
-            at = chance.randrange(len(lines))
-            lines[at] = json.dumps(mutated(json.loads(lines[at]), chance))
-            path.write_text("\n".join(lines), encoding="utf-8")
-        else:
-            path.write_text(json.dumps(mutated(json.loads(text), chance)), encoding="utf-8")
+    for text in changed(name, 15):
+        path.write_text(text, encoding="utf-8")
         out = BytesIO()
         summary = worker.replay(units.Unit(0, ((str(path), (str(path),), True),)), out)
         assert summary.calls == len(out.getvalue().splitlines())

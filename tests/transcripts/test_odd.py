@@ -72,33 +72,36 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
         yield from _places(child)
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in FORMATS if Path(name).suffix in {".json", ".jsonl", ".traj"}]
-)
-def test_no_change_of_a_record_makes_a_reader_fail(name: str, tmp_path: Path) -> None:
-    """One value in a fixture is replaced or lost, 40 times: there may be fewer calls, never an exception."""
+IN_JSON = [name for name in FORMATS if Path(name).suffix in {".json", ".jsonl", ".traj"}]
+
+
+def changed(name: str, times: int) -> Iterator[str]:
+    """The text of a fixture in JSON with one value in it replaced or lost, so many times."""
     text = (FIXTURES / name).read_text(encoding="utf-8")
-    path = tmp_path / Path(name).name
     chance = random.Random(name)
-    for _ in range(40):
+    for _ in range(times):
         if name.endswith(".jsonl"):
             lines = text.splitlines()
-            at = chance.randrange(len(lines))
-            try:
-                record = json.loads(lines[at])
-            except ValueError:
-                continue
-            lines[at] = json.dumps(mutated(record, chance))
-            path.write_text("\n".join(lines), encoding="utf-8")
+            at = chance.choice(
+                [at for at, line in enumerate(lines) if line.startswith("{") and line.endswith("}")]
+            )
+            lines[at] = json.dumps(mutated(json.loads(lines[at]), chance))
+            yield "\n".join(lines)
         else:
-            path.write_text(json.dumps(mutated(json.loads(text), chance)), encoding="utf-8")
+            yield json.dumps(mutated(json.loads(text), chance))
+
+
+@pytest.mark.parametrize("name", IN_JSON)
+def test_no_change_of_a_record_makes_a_reader_fail(name: str, tmp_path: Path) -> None:
+    """There may be fewer calls, never an exception, and each can be written down."""
+    path = tmp_path / Path(name).name
+    for text in changed(name, 40):
+        path.write_text(text, encoding="utf-8")
         for call in read(path)[0]:
             line_of(call)
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in FORMATS if Path(name).suffix in {".json", ".jsonl", ".traj"}]
-)
+@pytest.mark.parametrize("name", IN_JSON)
 def test_a_file_that_is_cut_anywhere_is_read_as_far_as_it_goes(name: str, tmp_path: Path) -> None:
     data = (FIXTURES / name).read_bytes()
     path = tmp_path / Path(name).name
