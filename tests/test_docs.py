@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import click
@@ -201,3 +202,31 @@ def test_the_rules_that_are_named_as_examples_are_there() -> None:
     named = re.findall(r"`(rules/[a-z]+/[a-z]+\.yaml)`", text)
     assert len(named) > 8
     assert [name for name in named if not (ROOT / name).is_file()] == []
+
+
+def test_the_settings_of_hooks_are_all_there_with_their_defaults() -> None:
+    from shellguard.agents.settings import DEFAULTS
+
+    text = (ROOT / "docs/agents.md").read_text(encoding="utf-8")
+    [block] = [part.split("```")[0] for part in text.split("```toml\n")[1:]]
+    shown: dict[str, object] = {}
+    for key, value in tomllib.loads(block).items():
+        pairs = {f"{key}.{below}": each for below, each in value.items()} if isinstance(value, dict) else {}
+        shown |= pairs or {key: value}
+    assert shown == {
+        key: list(value) if isinstance(value, tuple) else value
+        for key, value in DEFAULTS.items()
+        if key != "guard.options"  # a section of its own, in guard.md
+    }
+
+
+def test_the_ends_of_a_supervisor_and_their_reasons_are_all_there() -> None:
+    from shellguard.approval.requests import DIFFERENCES
+    from shellguard.workers.resume import EXIT_STATUS, REASONS
+
+    name = "docs/approval.md"
+    rows = table(name, "result")
+    assert {row[0].strip("`"): int(row[1]) for row in rows} == EXIT_STATUS
+    assert [row[0].strip("`") for row in table(name, "reason")] == list(DIFFERENCES)
+    text = (ROOT / name).read_text(encoding="utf-8")
+    assert [reason for reason in REASONS if f"`{reason}`" not in text] == []
