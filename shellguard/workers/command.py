@@ -127,9 +127,13 @@ def main() -> NoReturn:
 def _leave(status: int, message: str = "") -> NoReturn:
     """Ends at once: a thread that waits for a database would hold the process for as long as that takes."""
     if message:
-        with suppress(OSError):
-            os.write(2, f"shellguard: {message}\n".encode("utf-8", "backslashreplace"))
+        _say(message)
     os._exit(status)
+
+
+def _say(message: str) -> None:
+    with suppress(OSError):
+        os.write(2, f"{message}\n".encode("utf-8", "backslashreplace"))
 
 
 def _taken(order: Order, stop: Stop) -> int:
@@ -293,8 +297,9 @@ class _Supervisor:
         return self.concluded(worker)
 
     def failed(self, reason: str) -> int:
-        """Nothing was started."""
+        """Nothing was started. The dispatcher reads on our standard error why."""
         self.log.say(f"[shellguard] could not be started: {reason}")
+        _say(reason)
         return SPAWN_FAILED
 
     def environment(self) -> dict[str, str]:

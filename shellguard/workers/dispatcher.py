@@ -27,7 +27,7 @@ from shellguard.approval.store import locked
 from shellguard.board.model import BoardError, BoardUnavailableError, EventKind, Outcome, Status
 from shellguard.board.tables import url_of
 from shellguard.errors import ShellguardError
-from shellguard.workers import command, environment, processes, profiles, trusted, workspaces
+from shellguard.workers import command, environment, keeper, processes, profiles, trusted, workspaces
 from shellguard.workers.engine import Engine
 
 TYPE_CHECKING = False
@@ -321,7 +321,8 @@ class Dispatcher:
 
     def _is_gone(self, run: Run) -> bool:
         """Ends what is left of a run whose supervisor is gone; whether nothing is."""
-        processes.wait_gone((run.keeper,), 1.0)
+        # A keeper that is killed too early leaves what it was about to end.
+        processes.wait_gone((run.keeper,), keeper.STUCK_SECONDS + 2)
         for name in (run.keeper, run.child):
             processes.send(name, processes.KILL)
         gone = processes.sweep(run.id) and processes.wait_gone((run.keeper, run.child), 1.0)

@@ -131,6 +131,7 @@ def not_started(attempt: Attempt, part: str) -> bool:
     assert lines[-1] == f"{card_log.EXIT}{command.SPAWN_FAILED}"
     assert "could not be started" in lines[-2]
     assert part in lines[-2]
+    assert attempt.said.decode().rstrip("\n") == lines[-2].removeprefix("[shellguard] could not be started: ")
     assert attempt.run.supervisor_exit == command.SPAWN_FAILED
     assert "started" not in attempt.kinds
     assert "ran" not in lines
@@ -185,7 +186,7 @@ WRONG_ENVIRONMENTS: tuple[Any, ...] = ("x", [], {"A": 1}, {"A": "\0"}, None)
 def test_an_order_that_cannot_be_read(text: bytes) -> None:
     done = subprocess.run(SUPERVISOR, input=text, capture_output=True, timeout=60, check=False)
     assert done.returncode == command.WRONG_ORDER
-    assert done.stderr.startswith(b"shellguard: the order cannot be read")
+    assert done.stderr.startswith(b"the order cannot be read")
 
 
 def test_the_grace_is_clamped_below_the_window_of_the_dispatcher() -> None:
@@ -505,9 +506,9 @@ def test_the_log_of_a_card(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_one_that_is_told_to_stop_says_nothing(bench: Bench, number: signal.Signals) -> None:
     text = (
-        "import signal, sys, time\n"
-        f"signal.signal({int(number)}, lambda *_: (print('heard it', flush=True), sys.exit(0)))\n"
-        "print('ready', flush=True); time.sleep(100)"
+        "import os, signal, time\n"
+        f"signal.signal({int(number)}, lambda *_: (os.write(1, b'heard it'), os._exit(0)))\n"
+        "os.write(1, b'ready'); time.sleep(100)"
     )
     attempt = bench.claim(*bench.python(text)).start()
     until(lambda: "ready" in attempt.log)

@@ -141,11 +141,11 @@ def test_what_stops_itself_hears_the_signal(bench: Bench) -> None:
     """SIGTERM reaches what left the group, and wakes what is stopped, so that it can end by itself."""
     text = (
         "import os, signal, time\n"
-        "def heard(*_):\n    print('heard', flush=True)\n    os._exit(0)\n"
+        "def heard(*_):\n    os.write(1, b'heard ')\n    os._exit(0)\n"
         "signal.signal(signal.SIGTERM, heard)\n"
         "for _ in range(2):\n"
         "    if os.fork() == 0:\n"
-        "        os.setsid(); print('up', flush=True)\n"
+        "        os.setsid(); os.write(1, b'up ')\n"
         "        os.kill(os.getpid(), signal.SIGSTOP)\n"
         "        time.sleep(1000)\n"
         "time.sleep(1000)\n"
