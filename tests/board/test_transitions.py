@@ -270,7 +270,9 @@ def test_a_change_holds_only_where_the_card_was_seen(board: Board) -> None:
     card = add(board)
     run = claim(board, card.id)
     with board.engine.begin() as connection:
-        assert not _move(connection, card, NOW, priority=1), "it was seen as ready"
+        seen = replace(again(board, card.id), status=Status.REVIEW)
+        assert not _move(connection, seen, NOW, priority=1), "it was seen in another status"
+        assert not _move(connection, card, NOW, priority=1), "it was seen before it was claimed"
         seen = replace(again(board, card.id), current_run="0" * 32)
         assert not _move(connection, seen, NOW, priority=1), "it was seen with another run"
         seen = replace(again(board, card.id), current_run=None)
