@@ -30,6 +30,9 @@ COLORS = {
     "review": "yellow",
 }
 
+LATE = 200
+"""Events are numbered when they are written and seen when that is over, so that a lower number may come later."""
+
 EVENTS = 8
 """Of the newest events, how many are shown."""
 
@@ -58,13 +61,29 @@ def watch(interval: float, once: bool) -> None:
 def _follow(board: Board, interval: float) -> None:
     from shellguard.cli.cards import event_line
 
-    newest = board.last_event()
+    news = News(board)
     while True:
-        for event in board.events(since=newest):
-            newest = event.id
+        for event in news.look():
             say(event_line(event, with_card=True))
         sys.stdout.flush()
         time.sleep(interval)
+
+
+class News:
+    """The events of a board from now on, each once, also those that are seen late."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self._newest = board.last_event()
+        self._told = {event.id for event in board.events(since=self._newest - LATE)}
+
+    def look(self) -> list[Event]:
+        """What there is that was not there before."""
+        found = self._board.events(since=self._newest - LATE)
+        new = [event for event in found if event.id not in self._told]
+        self._newest = max([self._newest, *(event.id for event in new)])
+        self._told = {event.id for event in found}
+        return new
 
 
 def _draw(board: Board, interval: float, once: bool) -> None:

@@ -26,8 +26,9 @@ from shellguard.approval.signals import FLUSHER
 from shellguard.approval.store import Store
 from shellguard.board.board import Board
 from shellguard.board.model import BlockKind, EventKind, Outcome, Status
-from shellguard.board.tables import about
+from shellguard.board.tables import about, events
 from shellguard.cli.cards import cards as cards_group
+from shellguard.cli.cards_watch import News
 from tests.approval.repos import Repo
 from tests.board.cards import NOW, PROCESS, add, again, claim
 from tests.cli.process import SHELLGUARD, Done, run
@@ -378,6 +379,24 @@ def test_a_board_is_followed_line_by_line(here: Board) -> None:
     finally:
         watching.kill()
         watching.communicate()
+
+
+def test_an_event_that_is_seen_late_is_told(postgresql: Server) -> None:
+    """It was numbered before another one, and its transaction ended after that."""
+    with Board.open(postgresql.fresh()) as board:
+        card, news = add(board), News(board)
+        with board.engine.begin() as connection:
+            late = {"card": card.id, "kind": "heartbeat", "payload": {}, "at": NOW}
+            connection.execute(events.insert().values(**late))
+            assert board.note(card.id, "torn_down")
+            assert [event.kind for event in news.look()] == ["torn_down"]
+            assert news.look() == []
+        assert [event.kind for event in news.look()] == ["heartbeat"]
+        assert news.look() == []
+        for _ in range(250):
+            assert board.note(card.id, "torn_down")
+        assert len(news.look()) == 250
+        assert news.look() == []
 
 
 @pytest.mark.skipif(os.name == "nt", reason="it needs a terminal of POSIX")
