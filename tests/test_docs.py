@@ -43,6 +43,11 @@ def test_links_lead_somewhere(name: str) -> None:
             assert place in map(anchor, headings), target
 
 
+def test_every_paper_is_found_from_the_readme() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [name for name in NAMES if f"]({name})" not in text and name != "README.md"] == []
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_commands_and_options_exist(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
