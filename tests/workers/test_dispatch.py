@@ -37,16 +37,16 @@ def test_exit_status_0_completes_its_card(yard: Yard) -> None:
     assert yard.kinds(card) == ["created", "claimed", "started", "completed"]
 
 
-@pytest.mark.parametrize("status", [1, 3, 75, 78, 255])
-def test_another_exit_status_blocks_once_and_names_it(yard: Yard, status: int) -> None:
+def test_another_exit_status_blocks_once_and_names_it(yard: Yard) -> None:
     """75 and 78 mean `try again` and `configuration` to some: here they are numbers like any other."""
-    card = yard.add(yard.profile("p", f"exit {status}"))
+    cards = {status: yard.add(yard.profile(f"p{status}", f"exit {status}")) for status in (1, 3, 75, 78, 255)}
     yard.until_idle()
-    found, [run] = yard.card(card), yard.board.runs(card)
-    assert (found.status, found.consecutive_failures, found.block_kind) == ("blocked", 0, None)
-    assert (run.outcome, run.exit_code) == ("blocked", status)
-    assert f"exit code {status}" in (found.block_reason or "")
-    assert yard.kinds(card) == ["created", "claimed", "started", "blocked"]
+    for status, card in cards.items():
+        found, [run] = yard.card(card), yard.board.runs(card)
+        assert (found.status, found.consecutive_failures, found.block_kind) == ("blocked", 0, None)
+        assert (run.outcome, run.exit_code) == ("blocked", status)
+        assert f"exit code {status}" in (found.block_reason or "")
+        assert yard.kinds(card) == ["created", "claimed", "started", "blocked"]
 
 
 def test_a_signal_blocks_and_is_named(yard: Yard) -> None:
@@ -306,8 +306,9 @@ TREE = (
 )
 
 
-@pytest.mark.parametrize("verb", ["block", "archive", "complete"])
-@pytest.mark.parametrize("attended", [True, False])
+@pytest.mark.parametrize(
+    "verb, attended", [("block", True), ("archive", True), ("complete", True), ("block", False)]
+)
 def test_a_running_card_that_somebody_moves_has_its_tree_torn_down(
     yard: Yard, verb: str, attended: bool
 ) -> None:

@@ -37,6 +37,11 @@ class Yard:
         self.said: list[str] = []
         self._dispatchers: list[subprocess.Popen[str]] = []
 
+    @property
+    def database(self) -> str:
+        """The name of the database, of a board that is no file."""
+        return self.address.rpartition("/")[2]
+
     def profile(self, name: str, *command: str, **words: Any) -> str:
         """Writes a profile; `command` is its argv, a single word is a script for the shell."""
         argv = ["/bin/sh", "-c", *command] if len(command) == 1 and " " in command[0] else list(command)
@@ -150,9 +155,10 @@ class Yard:
     def close(self) -> None:
         """Ends everything that was started here."""
         for process in self._dispatchers:
-            if process.poll() is None:
-                process.kill()
-            process.communicate()
+            process.kill()
+            process.wait()
+            if process.stdout is not None:
+                process.stdout.close()
         try:
             for run in self.board.open_runs():
                 processes.send(run.supervisor, processes.KILL)
