@@ -242,6 +242,7 @@ class _Supervisor:
         self.clerk = Clerk()
         self.began = time.time()
         self.own_word: float | None = None
+        self.confirmed = time.monotonic()
         self.stale = False
         self.asked = False
 
@@ -320,7 +321,7 @@ class _Supervisor:
         while worker.status is None:
             if self.stop.number is not None:
                 self.end(worker, self.stop.number)
-            elif self.stale or self.has_stayed_too_long():
+            elif self.stale or self.has_stayed_too_long() or self.has_lost_its_lease():
                 self.end(worker, int(signal.SIGTERM))
             now = time.monotonic()
             if now >= beat:
@@ -331,6 +332,11 @@ class _Supervisor:
 
     def has_stayed_too_long(self) -> bool:
         return self.own_word is not None and time.monotonic() - self.own_word > AFTERWARDS_SECONDS
+
+    def has_lost_its_lease(self) -> bool:
+        """Whether the board was away for so long that somebody else may have the card by now."""
+        self.stale = self.stale or (self.own_word is None and time.monotonic() - self.confirmed > self.lease)
+        return self.stale
 
     def end(self, worker: Worker, number: int) -> None:
         """Asks the whole tree to end; the keeper sees to it that it does."""
@@ -429,6 +435,8 @@ class _Supervisor:
         if about in ("started", "heartbeat"):
             # A board that is away is no sign that the run is not ours: the next heartbeat asks again.
             self.stale = self.stale or (result is False and self.own_word is None)
+            if result is True:
+                self.confirmed = time.monotonic()
             return
         assert isinstance(about, tuple)
         request, caller = about

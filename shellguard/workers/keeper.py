@@ -47,6 +47,8 @@ def main(control: int, report: int, order: dict[str, Any]) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     become_reaper(hidden=bool(order["hidden"]))
+    if select.select([control], [], [], 0)[0]:
+        return  # the supervisor is gone, or wants it ended, before anything was started
     pid = start(order, (control, report), report)
     if pid is None:
         return

@@ -130,7 +130,7 @@ class Worker:
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-S", _keeper(), str(theirs), str(write)],
                 cwd="/",
-                env=KEEPER_ENVIRONMENT,
+                env=_keeper_environment(environment),
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=output,
@@ -256,6 +256,12 @@ class Worker:
         for descriptor in (self._control, self._report):
             with contextlib.suppress(OSError):
                 os.close(descriptor)
+
+
+def _keeper_environment(of_worker: Mapping[str, str]) -> dict[str, str]:
+    """Nothing of the worker's but the run: a keeper is found by it whose supervisor was killed before it could tell."""
+    run = of_worker.get("SHELLGUARD_RUN")
+    return KEEPER_ENVIRONMENT if run is None else {**KEEPER_ENVIRONMENT, "SHELLGUARD_RUN": run}
 
 
 def _keeper() -> str:
