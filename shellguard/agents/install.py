@@ -451,9 +451,23 @@ def _keep(kept: dict[str, Any]) -> None:
     places.write_private(_kept_path(), (dumps(kept, indent=1) + "\n").encode())
 
 
+COMPLETION = "completion"
+"""What stands for a host where the completions of a shell were installed."""
+_COMPLETES = "_SHELLGUARD_COMPLETE"
+
+
+def completion_installation(path: str, script: str) -> Change:
+    """What installing the completions of a shell does. Raises InstallError where the file is somebody else's."""
+    before = _read(path)
+    if before is not None and _COMPLETES.encode() not in before:
+        raise InstallError(f"{path}: it is there, and not ours")
+    return Change(COMPLETION, path, (), before, script.encode(), (script,))
+
+
 def installed() -> list[tuple[str, str]]:
-    """What is remembered: host and file of each installation."""
-    return [(str(entry.get("host")), path) for path, entry in _kept().items() if entry.get("host") in HOSTS]
+    """What is remembered: host (or `completion`) and file of each installation."""
+    known = (*HOSTS, COMPLETION)
+    return [(str(entry.get("host")), path) for path, entry in _kept().items() if entry.get("host") in known]
 
 
 def removal_of(host: str, path: str) -> Change:
@@ -464,6 +478,8 @@ def removal_of(host: str, path: str) -> Change:
     entry = _kept().get(path, {})
     if entry.get("pieces") == [before.decode("utf-8", "replace")]:
         return Change(host, path, (), before, None)
+    if host == COMPLETION:  # of another release, or somebody else's
+        return Change(host, path, (), before, None if _COMPLETES.encode() in before else before)
     text = _taken_out(_decoded(before, path), host, path)
     gone = entry.get("created") and not text.strip("\ufeff \t\r\n")
     return Change(host, path, (), before, None if gone else _encoded(text))

@@ -147,7 +147,8 @@ def _purge(dry_run: bool) -> None:
 
     state, cache = places.folder("state"), places.folder("cache")
     found = [os.path.join(state, "log"), os.path.join(state, "guard"), os.path.join(state, "installed.json")]
-    found.extend(sorted(glob(os.path.join(escape(cache), "config-*.json"))))
+    for pattern in ("config-*.json", "*.rules"):
+        found.extend(sorted(glob(os.path.join(escape(cache), pattern))))
     for path in found:
         if not os.path.lexists(path):
             continue

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -26,6 +27,59 @@ def test_the_shell_accepts_its_completions(shell: str, tmp_path: Path) -> None:
     script.write_text(output)
     done = subprocess.run([*CHECKS[shell], str(script)], capture_output=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+LOOKED_AT = {
+    "bash": (
+        ". /usr/share/bash-completion/bash_completion; _completion_loader shellguard 2>/dev/null || "
+        "_comp_load shellguard; complete -p shellguard"
+    ),
+    "zsh": "fpath+=($XDG_DATA_HOME/zsh/*); autoload -U compinit; compinit -u -D; echo $_comps[shellguard]",
+    "fish": "complete -C 'shellguard completion '; complete -c shellguard",  # it asks only programs that there are
+}
+"""Shell -> what it answers once it has looked for the completions by itself."""
+
+
+@pytest.mark.parametrize("shell", LOOKED_AT)
+def test_completions_are_found_where_they_are_installed(
+    shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "HOME", "SHELLGUARD_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+        (tmp_path / name).mkdir()
+    done = run("completion", shell, "--install")
+    assert done.returncode == 0
+    path = Path(done.stdout.splitlines()[0].removeprefix("installed: "))
+    assert path.read_text("utf-8") == run("completion", shell).stdout
+    assert "nothing to do" in run("completion", shell, "--install").stdout
+    known = shutil.which(shell) is not None and (
+        shell != "bash" or Path("/usr/share/bash-completion/bash_completion").exists()
+    )
+    if known:
+        program = tmp_path / "bin" / "shellguard"
+        program.parent.mkdir()
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+        said = subprocess.run([shell, "-c", LOOKED_AT[shell]], capture_output=True, timeout=60, check=False)
+        assert b"_shellguard" in said.stdout.lower()
+    assert run("completion", shell, "--uninstall").returncode == 0
+    assert "nothing to do" in run("completion", shell, "--uninstall").stdout
+    run("completion", shell, "--install")
+    assert run("uninstall", "--all").returncode == 0
+    left = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {path.name for path in left} <= {"installed.json", "shellguard"}
+
+
+def test_a_file_of_somebody_else_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("SHELLGUARD_HOME", str(tmp_path / "ours"))
+    path = tmp_path / "fish" / "completions" / "shellguard.fish"
+    path.parent.mkdir(parents=True)
+    path.write_text("# mine\n")
+    assert run("completion", "fish", "--install").returncode == 1
+    assert run("completion", "fish", "--uninstall").returncode == 0
+    assert path.read_text() == "# mine\n"
 
 
 def completed(*words: str) -> set[str]:
