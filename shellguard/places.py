@@ -41,6 +41,10 @@ def folder(kind: str) -> str:
     return os.path.join(base, "shellguard")
 
 
+BINARY: int = getattr(os, "O_BINARY", 0)
+"""For `os.open`: Windows would put a carriage return before each byte that is a line feed, and take it out again."""
+
+
 def is_ours(path: str) -> bool:
     """Whether a file or folder belongs to this user and nobody else may write to it. False when it is not there."""
     try:
@@ -60,7 +64,7 @@ def write_private(path: str, data: bytes) -> None:
     parent = os.path.dirname(path)
     os.makedirs(parent, mode=0o700, exist_ok=True)
     part = f"{path}.{os.getpid()}.part"
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
     try:
         with open(descriptor, "wb") as file:
             file.write(data)

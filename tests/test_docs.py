@@ -10,12 +10,14 @@ from pathlib import Path
 
 import click
 import pytest
+import yaml
 
 import shellguard
 from shellguard.cli.main import cli
 from shellguard.effects import EFFECTS, Fact
 from shellguard.findings import find
 from tests.cli.process import run
+from tools.platforms import PAPER, SYSTEMS, promised, rows
 
 ROOT = Path(__file__).resolve().parents[1]
 PAPERS = sorted([*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")])
@@ -235,3 +237,19 @@ def test_the_ends_of_a_supervisor_and_their_reasons_are_all_there() -> None:
     assert [row[0].strip("`") for row in table(name, "reason")] == list(DIFFERENCES)
     text = (ROOT / name).read_text(encoding="utf-8")
     assert [reason for reason in REASONS if f"`{reason}`" not in text] == []
+
+
+def test_the_table_of_systems_is_held_by_the_hosted_job() -> None:
+    """Each row names a test that there is; the job runs them on the three systems of the table."""
+    found = rows(PAPER.read_text("utf-8"))
+    for row in found:
+        assert list(row.cells) == list(SYSTEMS.values())
+        assert row.test or not any(cell == "yes" for cell in row.cells.values()), row.what
+        if row.test:
+            file, _, name = row.test.partition("::")
+            assert f"\ndef {name}(" in (ROOT / file).read_text("utf-8"), row.test
+    for system in SYSTEMS.values():
+        assert promised(found, system)
+    job = yaml.safe_load((ROOT / ".github/workflows/platforms.yml").read_text("utf-8"))["jobs"]["table"]
+    assert job["strategy"]["matrix"]["system"] == ["ubuntu-latest", "macos-latest", "windows-latest"]
+    assert "python -m tools.platforms" in [step.get("run") for step in job["steps"]]

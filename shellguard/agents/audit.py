@@ -56,7 +56,8 @@ def append(entry: dict[str, Any], max_bytes: int) -> None:
 
 
 def _open(file: str) -> int:
-    return os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o600)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | places.BINARY | getattr(os, "O_CLOEXEC", 0)
+    return os.open(file, flags, 0o600)
 
 
 def entries() -> Iterator[dict[str, Any]]:

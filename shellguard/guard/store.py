@@ -15,7 +15,7 @@ from shellguard.guard.model import BLOCK, HALT
 from shellguard.guard.records import HEADER, SIZE, is_whole, packed, session_of, unpacked
 from shellguard.guard.steps import step
 from shellguard.guard.window import State, absorbed
-from shellguard.places import is_ours
+from shellguard.places import BINARY, is_ours
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class Store:
         os.lseek(self._file, -KEPT_RECORDS * SIZE, os.SEEK_END)
         data = _read_all(self._file)
         part = f"{self.path}.{os.getpid()}.part"
-        descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
         try:
             _write_all(descriptor, HEADER + data)
             os.replace(part, self.path)
@@ -163,7 +163,7 @@ class Store:
         folder = os.path.dirname(self.path)
         if folder:
             os.makedirs(folder, mode=0o700, exist_ok=True)
-        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | BINARY | getattr(os, "O_CLOEXEC", 0), 0o600)
         if not is_ours(self.path):
             self.close()
             raise OSError(1, "others may write to it")

@@ -19,7 +19,8 @@ from tests.cli.process import run
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SHELLGUARD_HOME", str(tmp_path / "ours"))
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in ("HOME", "USERPROFILE"):  # what Windows looks at
+        monkeypatch.setenv(name, str(tmp_path / "home"))
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
     (tmp_path / "home" / "work" / ".git").mkdir(parents=True)
     (tmp_path / "ours" / "config").mkdir(parents=True)

@@ -69,7 +69,8 @@ ODD_YAML = {
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SHELLGUARD_HOME", str(tmp_path / "ours"))
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in ("HOME", "USERPROFILE"):  # what Windows looks at
+        monkeypatch.setenv(name, str(tmp_path / "home"))
     for name in ("CLAUDE_CONFIG_DIR", "HERMES_HOME"):
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "home").mkdir()
