@@ -3,8 +3,8 @@
 this machine.
 
     npm install --prefix DIR @anthropic-ai/claude-code @openai/codex @google/gemini-cli @qwen-code/qwen-code
-        opencode-ai @github/copilot
-    python -m tools.hosts --clients DIR [claude codex gemini qwen opencode copilot]
+        opencode-ai @github/copilot @factory/cli
+    python -m tools.hosts --clients DIR [claude codex gemini qwen opencode copilot droid]
 
 The stand-in says what the model would: one command after another (it lists files, reads the same file again
 and again, writes a file), then that it is done. What the client sends back shows what became of each command.
@@ -171,7 +171,7 @@ def chat(body: dict[str, Any], session: Session) -> Iterator[str]:
     """`POST /v1/chat/completions`, as server-sent events."""
     results = [_text(item.get("content")) for item in body.get("messages", []) if item.get("role") == "tool"]
     names = [tool.get("function", {}).get("name") for tool in body.get("tools", [])]
-    shell = next((name for name in ("run_shell_command", "bash") if name in names), "")
+    shell = next((name for name in ("run_shell_command", "bash", "Execute") if name in names), "")
     if shell:
         session.results = results
     step = len(results)
@@ -180,6 +180,11 @@ def chat(body: dict[str, Any], session: Session) -> Iterator[str]:
         arguments: dict[str, Any] = {"command": COMMANDS[step], "description": "x"}
         if shell == "run_shell_command":
             arguments["is_background"] = False
+        if shell == "Execute":
+            arguments = {"command": COMMANDS[step], "timeout": 60, "summary": "Says what it is about"}
+            # what it takes for risky it asks about, unless our hook allows it
+            risk = "low" if COMMANDS[step] == WRITE else "high"
+            arguments.update({"riskLevel": risk, "riskLevelReason": "So that a person is asked"})
         call = {"name": shell, "arguments": json.dumps(arguments)}
         delta = {
             "role": "assistant",
@@ -325,6 +330,15 @@ def _opencode(home: Path, address: str) -> None:
     (folder / "opencode.json").write_text(json.dumps(value))
 
 
+def _droid(home: Path, address: str) -> None:
+    settings = home / ".factory" / "settings.json"
+    value = json.loads(settings.read_text())
+    model = {"model": "m", "id": "custom:m-0", "index": 0, "displayName": "m", "maxOutputTokens": 1000}
+    provider = {"baseUrl": f"{address}/v1", "apiKey": "none", "provider": "generic-chat-completion-api"}
+    value["customModels"] = [{**model, **provider}]
+    settings.write_text(json.dumps(value))
+
+
 CLIENTS = {
     "claude": Client(
         "claude",
@@ -375,6 +389,12 @@ CLIENTS = {
             "COPILOT_OFFLINE": "true",
             "COPILOT_AUTO_UPDATE": "false",
         },
+    ),
+    "droid": Client(
+        "droid",
+        ("exec", "-m", "custom:m-0", "go"),
+        lambda address: {"FACTORY_API_KEY": "fk-none"},
+        _droid,
     ),
 }
 ASKS = frozenset({"claude", "copilot"})

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """OpenHands (its SDK).
 
-Its documentation of hooks, read November 2026; not run here. `decision` is read at the top level, allow or
-deny; there is no ask yet, so what should ask is refused, with the reason. A hook that fails lets the call
-run, and there is no switch against that.
+Its documentation of hooks, and `openhands/sdk/hooks` of 1.58.2 from the Python package index, read November 2026; of
+that release the settings were loaded and calls went through its hook manager (a read, a loop told and refused, a
+pattern that asks), no session. `decision` is read at the top level, allow or deny; allow does not skip the
+confirmations of the SDK. There is no ask yet, so what should ask is refused, with the reason. A hook that fails lets
+the call run, and there is no switch against that.
+
+Its terminal types commands into bash, with the history off (`set +H`); with `is_input` the text goes to the program
+that runs there.
 """
 
 from __future__ import annotations
@@ -62,7 +67,7 @@ HOST = Host(
     decode=decode,
     encode=encode,
     events=EVENTS,
-    checked="2026-11-30, from its documentation",
+    checked="2026-11-30 with the hooks of 1.58.2",
     can_allow=True,
     can_ask=False,
     can_tell=True,

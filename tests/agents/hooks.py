@@ -64,7 +64,7 @@ POINTERS: dict[str, dict[str, str | None]] = {
     "hermes": {"pre": "action"},
     "openhands": {"pre": "decision"},
     "kiro": {"pre": None},
-    "droid": {"pre": None},
+    "droid": {"pre": "hookSpecificOutput.permissionDecision"},
 }
 _WORDS = {"block": "deny", "approve": "ask"}
 

@@ -318,7 +318,9 @@ def test_where_another_shell_runs_the_text_nothing_is_allowed(
 
 def with_arguments(name: str, event: str, more: dict[str, object]) -> bytes:
     """A payload in which the model gave more arguments than the command."""
-    told = payload(name, event)
+    told = payload(
+        name, event, "ls " + "".join(filter(str.isalnum, repr(more)))
+    )  # each another, or it is a loop
     [key] = [key for key in ("args", "tool_input", "toolInput") if key in told]
     told[key] = {**told[key], **more}
     return json.dumps(told).encode()
