@@ -53,7 +53,11 @@ ENDS = st.sampled_from(
 )
 ATTEMPTS = st.lists(st.tuples(EDITS, ENDS).map(lambda each: [*each[0], *each[1]]), min_size=1, max_size=3)
 KILLS = st.lists(
-    st.tuples(st.floats(0.05, 0.6), st.sampled_from([signal.SIGINT, signal.SIGKILL])), max_size=2
+    st.tuples(
+        st.floats(0.05, 0.6),
+        st.sampled_from([each for each in signal.Signals if each.name in ("SIGINT", "SIGKILL")]),
+    ),
+    max_size=2,
 )
 EXTERNAL = st.one_of(
     st.none(), st.tuples(st.sampled_from(["a.txt", "mine.txt"]), st.sampled_from(["mine\n", "x = 1\n"]))

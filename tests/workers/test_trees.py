@@ -223,7 +223,7 @@ echo over
 """
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="only root may become another user")
 def test_another_process_of_the_user_cannot_look_into_a_supervisor() -> None:
     """Root can look everywhere; who is not root can read neither environment nor open files of the supervisor."""
     root = str(Path(__file__).resolve().parents[2])

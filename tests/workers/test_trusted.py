@@ -17,7 +17,7 @@ from shellguard.workers.trusted import Frozen, TrustError, check, resolve
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX paths; Windows is simulated below")
 
-IS_ROOT = os.geteuid() == 0
+IS_ROOT = os.name != "nt" and os.geteuid() == 0
 
 
 class World:
