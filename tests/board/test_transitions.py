@@ -12,8 +12,8 @@ pytest.importorskip("sqlalchemy", reason="the extra `workers` is not installed")
 
 from sqlalchemy import Table, update
 
-from shellguard.board.board import _move
 from shellguard.board.model import BlockKind, BoardError, EventKind, Outcome, Status
+from shellguard.board.statements import move
 from shellguard.board.tables import cards, events, runs
 from tests.board.cards import NOW, PROCESS, add, again, check, claim, dump, try_to_claim
 
@@ -271,15 +271,15 @@ def test_a_change_holds_only_where_the_card_was_seen(board: Board) -> None:
     run = claim(board, card.id)
     with board.engine.begin() as connection:
         seen = replace(again(board, card.id), status=Status.REVIEW)
-        assert not _move(connection, seen, NOW, priority=1), "it was seen in another status"
-        assert not _move(connection, card, NOW, priority=1), "it was seen before it was claimed"
+        assert not move(connection, seen, NOW, priority=1), "it was seen in another status"
+        assert not move(connection, card, NOW, priority=1), "it was seen before it was claimed"
         seen = replace(again(board, card.id), current_run="0" * 32)
-        assert not _move(connection, seen, NOW, priority=1), "it was seen with another run"
+        assert not move(connection, seen, NOW, priority=1), "it was seen with another run"
         seen = replace(again(board, card.id), current_run=None)
-        assert not _move(connection, seen, NOW, priority=1), "it was seen without a run"
+        assert not move(connection, seen, NOW, priority=1), "it was seen without a run"
     assert again(board, card.id).priority == 0
     with board.engine.begin() as connection:
-        assert _move(connection, again(board, card.id), NOW, priority=1)
+        assert move(connection, again(board, card.id), NOW, priority=1)
     assert (again(board, card.id).priority, again(board, card.id).current_run) == (1, run.id)
 
 
