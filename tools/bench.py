@@ -225,6 +225,15 @@ def main() -> int:
         "--environments", metavar="DIR", help="with --hook: a folder that keeps the environments"
     )
     parser.add_argument("--starts", type=int, default=40, metavar="N", help="with --hook")
+    parser.add_argument(
+        "--cards",
+        type=int,
+        nargs="?",
+        const=1_000,
+        metavar="N",
+        help="what a card costs, over N cards (1000), and nothing else",
+    )
+    parser.add_argument("--at-once", type=int, default=50, metavar="N", help="with --cards: workers at once")
     parser.add_argument("--child", choices=[subject.name for subject in SUBJECTS], help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.child:
@@ -235,6 +244,10 @@ def main() -> int:
         from tools.bench_hook import report_hook
 
         return 1 if not report_hook(args.environments, args.starts) and args.check else 0
+    if args.cards:
+        from tools.bench_cards import report_cards
+
+        return 1 if not report_cards(args.cards, args.at_once) and args.check else 0
     folder = wanted_folder(args.corpora)
     if folder is None:
         return 2

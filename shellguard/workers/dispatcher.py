@@ -170,7 +170,7 @@ class Dispatcher:
         try:
             self._event = self._patiently(self.board.last_event)
             self._patiently(self._tidy_all)
-            self.engine.launch()
+            self._patiently(self.engine.launch)
         except BaseException:
             self._unlock()
             raise

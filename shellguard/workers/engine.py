@@ -24,6 +24,7 @@ from functools import cache
 from typing import Any
 
 from shellguard.board.model import BoardError
+from shellguard.board.tables import said_plainly
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,25 +105,37 @@ class Engine:
         )
         _ENGINES.append(self)
         try:
-            DBOS.launch()
+            with said_plainly():
+                DBOS.launch()
+        except BoardError:
+            DBOS.destroy()
+            raise
         except Exception as error:
             DBOS.destroy()
             raise BoardError(f"DBOS cannot use the board: {type(error).__name__}") from error
 
     def start(self, run: str) -> None:
-        """Starts a run, or goes on where a dispatcher that is gone has stopped. What came of it, `state` says."""
+        """Starts a run, or goes on where a dispatcher that is gone has stopped. What came of it, `state` says.
+
+        Raises: BoardError.
+        """
         from dbos import DBOS, SetWorkflowID
 
         with self._lock:
             self._starts[run] = Start()
-        found = DBOS.get_workflow_status(run)
-        if found is None:
-            with SetWorkflowID(run):
-                DBOS.start_workflow(workflow(), run)
-        elif found.status in ("SUCCESS", "ERROR"):
-            self._came(run, _start_of(found))
-        else:
-            DBOS.resume_workflow(run)
+        try:
+            with said_plainly():
+                found = DBOS.get_workflow_status(run)
+                if found is None:
+                    with SetWorkflowID(run):
+                        DBOS.start_workflow(workflow(), run)
+                elif found.status in ("SUCCESS", "ERROR"):
+                    self._came(run, _start_of(found))
+                else:
+                    DBOS.resume_workflow(run)
+        except BaseException:
+            self.forget(run)  # so that it is tried again
+            raise
 
     def state(self, run: str) -> Start | None:
         """How far a start of this process has come; None when this process has not started it."""

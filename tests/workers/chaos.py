@@ -82,7 +82,9 @@ def chaos(
         for place, process in enumerate(running):
             if process.poll() is not None:
                 said = process.communicate()[0]
-                assert process.returncode == -signal.SIGKILL, f"a dispatcher ended by itself: {said}"
+                # One that starts while there is no server says so, and leaves.
+                expected = {-signal.SIGKILL} if server is None else {-signal.SIGKILL, 2}
+                assert process.returncode in expected, f"a dispatcher ended by itself: {said}"
                 running[place] = yard.start(*words)
         try:
             what = _kill(yard, running, server, chance)
@@ -94,7 +96,7 @@ def chaos(
         process.kill()
         process.communicate()
     yard.wait(lambda: _answers(yard))
-    yard.until_idle(at_once=at_once)
+    yard.until_idle(at_once=at_once, seconds=seconds)
     figures.seconds = time.monotonic() - began
     check(yard, names, figures)
     return figures
@@ -110,10 +112,11 @@ def _kill(
     if dice < 0.3:
         chance.choice(running).kill()
         return "dispatcher"
-    runs = [run for run in yard.board.open_runs() if run.supervisor is not None]
+    runs = yard.board.open_runs()
     if dice < 0.9:
-        # Also one that has not taken its run yet.
-        found = [pid for pids in processes.of_runs().values() for pid in pids if _is_supervisor(pid)]
+        # Also one that has not taken its run yet; none of another board.
+        ours = processes.of_runs()
+        found = [pid for run in runs for pid in ours.get(run.id, []) if _is_supervisor(pid)]
         if found:
             name = processes.identity(chance.choice(found))
             return "supervisor" if processes.send(name, processes.KILL) else ""

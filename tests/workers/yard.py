@@ -113,10 +113,10 @@ class Yard:
         with self.dispatcher(**words) as dispatcher:
             return dispatcher.once()
 
-    def until_idle(self, **words: Any) -> Pass:
+    def until_idle(self, *, seconds: float = PATIENCE_SECONDS, **words: Any) -> Pass:
         """Passes until nothing is ready or running."""
         with self.dispatcher(**words) as dispatcher, Stop() as stop:
-            state = serve(dispatcher, stop, interval=1.0, until_idle=True, timeout=PATIENCE_SECONDS)
+            state = serve(dispatcher, stop, interval=1.0, until_idle=True, timeout=seconds)
             assert state == "idle", self.said
             return dispatcher.did
 
