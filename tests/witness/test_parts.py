@@ -122,6 +122,11 @@ def test_every_refused_call_is_reported() -> None:
         ("head -n 5 3.14", set()),
         ("ls newdir", {f"{WORK}/newdir"}),
         ('cat "$f" $(ls x.dat)', {f"{WORK}/x.dat"}),
+        ("sort < in.dat", {f"{WORK}/in.dat"}),
+        ("sort > out.dat", set()),
+        ("ls -- -o", {f"{WORK}/-o"}),
+        ("tar -tf ./a:b.tar", {f"{WORK}/a:b.tar"}),
+        ("rsync host:b.dat .", set()),
         ("(", set()),
     ],
 )
@@ -133,6 +138,7 @@ def test_what_a_world_has_is_not_made(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     (tmp_path / "work/there.txt").write_text("x")
     assert operands_of("cat there.txt", str(tmp_path)) == {}
+    assert operands_of("cd there.txt", str(tmp_path)) == {f"{WORK}/there.txt": None}
 
 
 def test_a_folder_is_made_where_one_is_wanted(tmp_path: Path) -> None:

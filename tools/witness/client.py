@@ -38,6 +38,7 @@ ENVIRONMENT = {
     "AWS_EC2_METADATA_DISABLED": "true",
     "REQUESTS_CA_BUNDLE": "/etc/ssl/certs/ca-certificates.crt",
     "NODE_EXTRA_CA_CERTS": "/etc/ssl/certs/ca-certificates.crt",
+    "SSH_AUTH_SOCK": "/tmp/agent",
     "VAULT_ADDR": "http://127.0.0.1:8200",
     # What examples call their variables: a path to read, a folder, a number, an interface.
     "f": "f.txt",
@@ -60,6 +61,13 @@ ENVIRONMENT = {
 
 NAMESPACES, COPIED = "namespaces", "copied"
 """The two ways to contain a command: see `session.py` and `copied.py`."""
+
+
+COMPANIONS = {
+    "tmux": ("/usr/bin/tmux", "new-session", "-d", "-s", "s"),
+    "ssh-add": ("/usr/bin/ssh-agent", "-a", "/tmp/agent"),
+}
+"""By a word of the command what must be running before it means anything."""
 
 
 class UnavailableError(Exception):
@@ -177,6 +185,7 @@ class Witness:
             "timeout": self.timeout if timeout is None else timeout,
             "make": {},
         }
+        request["companions"] = [list(argv) for word, argv in COMPANIONS.items() if word in command.split()]
         if make:
             request["make"] = {
                 path: None if content is None else b64encode(content).decode()

@@ -116,6 +116,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--most", type=int, default=MOST, help="runs of a tool; drawn from all texts (0: all)"
     )
+    parser.add_argument(
+        "--one-base", action="store_true", help="every option, spelling and value, in one text each"
+    )
     parser.add_argument("--save", type=Path, help="every refuted text, one JSON object a line")
 
 
@@ -126,7 +129,7 @@ def main(args: argparse.Namespace) -> int:
     with Witness(timeout=TIMEOUT_S, backend=args.backend) as witness:
         for name in names:
             begun = time.monotonic()
-            texts = list(dict.fromkeys(texts_of(name, witness, args.pairs)))
+            texts = list(dict.fromkeys(texts_of(name, witness, args.pairs, one_base=args.one_base)))
             reads = [text for text in texts if classify(text).read_only]
             chosen = reads
             if args.most and len(reads) > args.most:
@@ -148,9 +151,10 @@ def main(args: argparse.Namespace) -> int:
     return int(found > 0)
 
 
-def texts_of(name: str, witness: Witness, pairs: int = PAIRS) -> Iterator[str]:
-    """Every text to try for a tool."""
+def texts_of(name: str, witness: Witness, pairs: int = PAIRS, *, one_base: bool = False) -> Iterator[str]:
+    """Every text to try for a tool; with `one_base` each option, spelling and value in one text, drawn by lot."""
     bases = TOOLS[name]
+    lot = random.Random(SEED)
     options = sorted(options_of(name, witness))
     forms: list[str] = []
     for option in options:
@@ -165,7 +169,7 @@ def texts_of(name: str, witness: Witness, pairs: int = PAIRS) -> Iterator[str]:
         ]
     forms += VALUES
     for form in forms:
-        for base in bases:
+        for base in (lot.choice(bases),) if one_base else bases:
             yield base.format(form.replace("{{", "{").replace("}}", "}"))
     choose = random.Random(SEED)
     for _ in range(pairs):

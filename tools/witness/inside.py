@@ -65,6 +65,7 @@ def _run(
     request: dict[str, Any], base: str, program: bytes, control: int, streams: dict[str, int]
 ) -> dict[str, Any]:
     layers = _mount_all(request, base)
+    others = _start_companions(request, layers)
     signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
     child = os.fork()
     if child == 0:
@@ -74,7 +75,7 @@ def _run(
     started = time.monotonic()
     status = _wait_for(child)
     elapsed = time.monotonic() - started
-    left = _wait_for_rest()
+    left = _wait_for_rest(others)
     _kill_all()
     return {
         "exit_code": os.waitstatus_to_exitcode(status),
@@ -197,6 +198,35 @@ def limit_command(seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (6 << 30, 6 << 30))
 
 
+def _start_companions(request: dict[str, Any], layers: dict[str, str]) -> frozenset[str]:
+    """Starts what a command expects to be running (a server of tmux), unwatched; gives the pids that stay."""
+    commands = request.get("companions", ())
+    for argv in commands:
+        child = os.fork()
+        if child == 0:
+            try:
+                null = os.open("/dev/null", os.O_RDWR)
+                for number in (0, 1, 2):
+                    os.dup2(null, number)
+                os.setsid()
+                os.chdir(request["cwd"])
+                limit_command(int(request["timeout"]) + 2)
+                os.closerange(3, 1024)
+                os.execve(argv[0], argv, request["env"])
+            except OSError:
+                pass
+            finally:
+                os._exit(126)
+        os.waitpid(child, 0)
+    if not commands:
+        return frozenset()
+    made = json.loads(layers["made_tmp"])
+    for folder, folders, files in os.walk(layers["tmp"]):
+        made += [f"/tmp{folder.removeprefix(layers['tmp'])}/{name}" for name in (*folders, *files)]
+    layers["made_tmp"] = json.dumps(made)
+    return frozenset(name for name in os.listdir("/proc") if name.isdigit())
+
+
 def _take_terminal(streams: dict[str, int]) -> dict[str, int]:
     """A new terminal of the sandbox as input and output; what it shows is copied to `stdout` by a process of
     its own.
@@ -250,7 +280,7 @@ def _wait_for(child: int) -> int:
                 _kill_all()
 
 
-def _wait_for_rest() -> list[str]:
+def _wait_for_rest(others: frozenset[str]) -> list[str]:
     """Waits for what the command left running; gives the names of the programs that are still there."""
     deadline = time.monotonic() + GRACE_S
     pause = 0.001
@@ -260,11 +290,16 @@ def _wait_for_rest() -> list[str]:
                 pass
         except ChildProcessError:
             return []
-        if time.monotonic() > deadline:
-            break
+        left = [
+            name
+            for pid in os.listdir("/proc")
+            if pid.isdigit() and pid not in others
+            if (name := _living_name(pid))
+        ]
+        if time.monotonic() > deadline or (others and not left):
+            return sorted(left)
         time.sleep(pause)
         pause = min(pause * 2, 0.02)
-    return sorted(filter(None, map(_living_name, filter(str.isdigit, os.listdir("/proc")))))
 
 
 def _living_name(pid: str) -> str:

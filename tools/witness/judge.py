@@ -327,7 +327,7 @@ def _unclear(report: Report) -> list[str]:
 
 def _runs_inside(address: str) -> bool:
     """Whether a request only starts the inner command of a text such as `docker exec c ls`, which is judged itself."""
-    return bool(re.search(r"/exec(/\w+/(start|resize))?$|/exec\?|/attach", address))
+    return bool(re.search(r"/exec(/\w+/(start|resize))?(\?|$)|/exec\?|/attach", address))
 
 
 def _is_query(entry: dict[str, str]) -> bool:

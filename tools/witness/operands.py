@@ -71,7 +71,11 @@ def _note_operands(words: list[str], world: str, found: dict[str, bytes | None])
             continue
         for text in _candidates(word):
             path = _place(text)
-            if path is None or _exists(path, world) or _ADDRESS.match(text):
+            if path is None or _ADDRESS.match(text):
+                continue
+            if _exists(path, world):
+                if (name in ("cd", "pushd") or text.endswith("/")) and not _is_folder(path, world):
+                    found.setdefault(path, None)  # it lies above the file of that name
                 continue
             bare = "/" not in text and "." not in text
             if bare and (name in _NO_BARE_NAMES or _NUMBER.fullmatch(text)):
@@ -113,6 +117,10 @@ def _place(text: str) -> str | None:
             path = WORK + path.removeprefix(alias)
     inside = path.startswith((f"{HOME}/", "/tmp/")) and path != WORK
     return path if inside and len(path) < 200 and "/.git/" not in path else None
+
+
+def _is_folder(path: str, world: str) -> bool:
+    return os.path.isdir(f"{world}{path.removeprefix(HOME)}")
 
 
 def _exists(path: str, world: str) -> bool:

@@ -263,7 +263,7 @@ class _Watch:
 
     def _attach(self, number: int, poll: select.poll) -> None:
         with open(f"/proc/{self.pid}/task/{self.pid}/children", encoding="ascii") as stream:
-            command = int(stream.read().split()[0])
+            command = int(stream.read().split()[-1])  # before it companions may have been started
         self.listener = kernel.take_descriptor(command, number)
         kernel.hurry(self.listener)
         poll.register(self.listener, select.POLLIN)
