@@ -163,10 +163,10 @@ def _taken(order: Order, stop: Stop) -> int:
         log.say(f"[shellguard] the supervisor failed: {type(error).__name__}: {error}")
         log.exited(1)
         raise
+    log.exited(status)  # first, since the board may be what does not answer
     if status != REPORTED:
         with suppress(BoardError):
             board.exited(run.id, status)
-    log.exited(status)
     return status
 
 

@@ -86,8 +86,9 @@ def start(order: dict[str, Any], own: tuple[int, ...], report: int) -> int | Non
     if pid == 0:
         try:
             os.setsid()
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ):
-                signal.signal(number, signal.SIG_DFL)
+            for number in signal.valid_signals():
+                if signal.getsignal(number) is signal.SIG_IGN:  # ours, Python's, or inherited (nohup)
+                    signal.signal(number, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_SETMASK, [])
             if prctl is not None:
                 prctl(1, int(signal.SIGKILL), 0, 0, 0)

@@ -148,6 +148,9 @@ class Worker:
             self._process.stdin.write(marshal.dumps(order))
         self.keeper = self._process.pid
         self._buffer = b""
+        while not select.select([self._report], [], [], 1.0)[0]:
+            with contextlib.suppress(OSError):
+                os.kill(self.keeper, signal.SIGCONT)  # its worker may have stopped it before it could speak
         began = self._line()
         if not began.startswith("started "):
             self._close()
@@ -183,6 +186,7 @@ class Worker:
         letters = [letter for letter, name in keeper.ASKING.items() if getattr(signal, name) == number]
         with contextlib.suppress(OSError):
             os.write(self._control, letters[0] if letters else b"t")
+            os.kill(self.keeper, signal.SIGCONT)  # a worker may have stopped it
 
     def wait(self, stop: Stop, seconds: float | None) -> str:
         """Waits until all of it has ended (`ended`), the time is over (`timeout`) or a signal came (`stopped`)."""

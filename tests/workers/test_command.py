@@ -806,3 +806,39 @@ def test_a_server_whose_backends_are_killed_gets_the_report(tmp_path: Path) -> N
         _, attempt = bench.do("sh", "-c", "env; cat /proc/$PPID/environ /proc/$PPID/cmdline")
         assert found.password not in attempt.log
         bench.board.close()
+
+
+# --- what a command inherits ------------------------------------------------------------------------------------------
+
+
+def test_a_command_inherits_nothing_of_the_supervisor(bench: Bench) -> None:
+    """No open file, no ignored or blocked signal (`nohup` leaves some), no terminal, no input; a session of its own."""
+    text = (
+        "import os, signal, sys\n"
+        "print(sorted(int(fd) for fd in os.listdir('/proc/self/fd'))[:-1])\n"
+        "print(os.path.realpath('/proc/self/fd/0'), repr(sys.stdin.read()))\n"
+        "print(os.getsid(0) == os.getpid(), os.getcwd() == os.environ['SHELLGUARD_WORKSPACE'])\n"
+        "lines = dict(line.split(':\\t') for line in open('/proc/self/status') if line.startswith('Sig'))\n"
+        "print(int(lines['SigBlk'], 16))\n"
+        "ignored = int(lines['SigIgn'], 16)\n"
+        "print([n for n in range(1, 32) if ignored >> (n - 1) & 1 and n not in (signal.SIGPIPE, signal.SIGXFSZ)])\n"
+        "try: os.open('/dev/tty', os.O_RDWR); print('terminal')\n"
+        "except OSError: print('none')\n"
+    )
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGHUP, signal.SIGQUIT)}
+    try:
+        attempt = bench.claim(*bench.python(text)).start()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert attempt.wait() == command.REPORTED
+    assert attempt.log.splitlines()[:6] == ["[0, 1, 2]", "/dev/null ''", "True True", "0", "[]", "none"]
+
+
+def test_a_keeper_that_its_worker_stopped_still_ends_it(bench: Bench) -> None:
+    attempt = bench.claim("sh", "-c", "while kill -STOP $PPID; do sleep 0.2; done", grace=0.5).start()
+    run = attempt.started()
+    until(lambda: "T" in Path(f"/proc/{run.keeper_pid}/stat").read_text().rpartition(")")[2].split()[0])
+    attempt.send()
+    assert attempt.wait() == command.TORN_DOWN
+    assert attempt.left() == []
