@@ -10,6 +10,7 @@ import click
 
 from shellguard.cli.base import SETTINGS, say
 from shellguard.explain import visible
+from shellguard.workers.compiles import LANGUAGES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from shellguard.approval.requests import Request
     from shellguard.approval.store import Store
     from shellguard.workers.supervisor import Report
-
-LANGUAGES = ("auto", "python", "go", "rust", "ts", "none")
 
 
 @click.command("supervise", context_settings={**SETTINGS, "ignore_unknown_options": True})

@@ -16,14 +16,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-LANGUAGES = ("auto", "python", "go", "rust", "ts", "none")
-
 ENDINGS = {
     "python": (".py", ".pyi"),
     "go": (".go",),
     "rust": (".rs",),
     "ts": (".ts", ".tsx", ".mts", ".cts"),
 }
+
+LANGUAGES = ("auto", *ENDINGS, "none")
+"""What may be asked for: the languages of the changed files, one of them, or none."""
 
 MARKS = {"go": "go.mod", "rust": "Cargo.toml", "ts": "tsconfig.json"}
 """The file in the folder where a language is checked."""
