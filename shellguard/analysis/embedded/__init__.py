@@ -141,56 +141,37 @@ def _add(finding: Finding, value: Value, source: RuleRef, inquiry: Inquiry) -> N
 
 def reader_of(language: str) -> Callable[[str, list[Finding]], None] | None:
     """The function that reads a text of `language` and appends what it finds, or raises NotUnderstoodError."""
-    if language == "sed":
-        from shellguard.analysis.embedded import sed
+    match language:
+        case "awk":
+            from shellguard.analysis.embedded.awk import read
+        case "graphql":
+            from shellguard.analysis.embedded.graphql import read
+        case "javascript":
+            from shellguard.analysis.embedded.javascript import read
+        case "jq":
+            from shellguard.analysis.embedded.jq import read
+        case "mlr":
+            from shellguard.analysis.embedded.mlr import read
+        case "perl":
+            from shellguard.analysis.embedded.perl import read
+        case "perl-file":
+            from shellguard.analysis.embedded.perl import read_operand as read
+        case "php":
+            from shellguard.analysis.embedded.php import read
+        case "printf":
+            from shellguard.analysis.embedded.printf import read
+        case "python":
+            from shellguard.analysis.embedded.python import read
+        case "python-isolated":
+            from shellguard.analysis.embedded.python import read_isolated as read
+        case "ruby":
+            from shellguard.analysis.embedded.ruby import read
+        case "sed":
+            from shellguard.analysis.embedded.sed import read
+        case "sql" | "sqlite" | "sqlite-readonly" | "postgres" | "mysql" | "duckdb":
+            from shellguard.analysis.embedded.sql import READERS
 
-        return sed.read
-    if language == "awk":
-        from shellguard.analysis.embedded import awk
-
-        return awk.read
-    if language == "jq":
-        from shellguard.analysis.embedded import jq
-
-        return jq.read
-    if language == "javascript":
-        from shellguard.analysis.embedded import javascript
-
-        return javascript.read
-    if language == "php":
-        from shellguard.analysis.embedded import php
-
-        return php.read
-    if language == "ruby":
-        from shellguard.analysis.embedded import ruby
-
-        return ruby.read
-    if language == "perl":
-        from shellguard.analysis.embedded import perl
-
-        return perl.read
-    if language == "perl-file":
-        from shellguard.analysis.embedded import perl
-
-        return perl.read_operand
-    if language == "mlr":
-        from shellguard.analysis.embedded import mlr
-
-        return mlr.read
-    if language == "graphql":
-        from shellguard.analysis.embedded import graphql
-
-        return graphql.read
-    if language in ("sql", "sqlite", "sqlite-readonly", "postgres", "mysql", "duckdb"):
-        from shellguard.analysis.embedded import sql
-
-        return sql.READERS[language]
-    if language in ("python", "python-isolated"):
-        from shellguard.analysis.embedded import python
-
-        return python.read if language == "python" else python.read_isolated
-    if language == "printf":
-        from shellguard.analysis.embedded import printf
-
-        return printf.read
-    return None
+            return READERS[language]
+        case _:
+            return None
+    return read
