@@ -181,8 +181,8 @@ def _command(node: Command, scope: Scope, inquiry: Inquiry) -> Value | None:
             condition(inner_condition, scope, inquiry)
             if inquiry.limits.log is not None:
                 inquiry.limits.log.filled("BASH_REMATCH", start, node)
-        case ArithCommand(expression):
-            _arithmetic_command(node, expression is not None, scope, inquiry)
+        case ArithCommand():
+            _arithmetic_command(node, scope, inquiry)
         case Coproc(name, body):
             because = "what a coprocess does beside the shell is not followed"
             inquiry.unknown(node.span, because, Kind.STATE)
@@ -197,7 +197,7 @@ def _command(node: Command, scope: Scope, inquiry: Inquiry) -> Value | None:
     return None
 
 
-def _arithmetic_command(node: ArithCommand, filled: bool, scope: Scope, inquiry: Inquiry) -> None:
+def _arithmetic_command(node: ArithCommand, scope: Scope, inquiry: Inquiry) -> None:
     if inquiry.assumptions.has_posix:
         because = "a shell without (( )) runs this as a command in two subshells"
         inquiry.unknown(node.span, because, Kind.DIALECT)

@@ -193,13 +193,13 @@ def look_at_name(value: Value, scope: Scope, inquiry: Inquiry) -> None:
             because = "a name that is not known may have a subscript, which is evaluated"
             inquiry.unknown(value.span, because, Kind.EVALUATED)
         return
-    name, bracket, rest = value.text.partition("[")
+    _, bracket, rest = value.text.partition("[")
     if bracket:
-        subscript_text(name, rest, value.span, scope, inquiry)
+        _subscript(rest, value.span, scope, inquiry)
 
 
-def subscript_text(name: str, rest: str, span: Span, scope: Scope, inquiry: Inquiry) -> None:
-    """Judges `name[rest`, where `rest` should end in `]`."""
+def _subscript(rest: str, span: Span, scope: Scope, inquiry: Inquiry) -> None:
+    """Judges what stands behind the bracket of `name[rest`; it should end in `]`."""
     from shellguard.analysis.arithmetic import arithmetic_text
 
     index = rest.removesuffix("]")
@@ -225,7 +225,7 @@ def assign_word(
     name = name.removesuffix("+")
     base, bracket, rest = name.partition("[")
     if bracket:
-        subscript_text(base, rest, value.span, scope, inquiry)
+        _subscript(rest, value.span, scope, inquiry)
     if not is_name(base):
         inquiry.unknown(value.span, f"{base!r} is not the name of a variable", Kind.MALFORMED)
         return

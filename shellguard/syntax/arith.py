@@ -34,7 +34,6 @@ _BINARY = {operator: power for power, operators in (*_LEVELS, *_TIGHTER) for ope
 """The binding power of each binary operator."""
 _ASSIGNING = 2  # the binding power of assignment and of `?:` stands between the comma and the rest
 _TERNARY = 3
-_UNARY = 15
 _ASSIGNMENTS = frozenset(("=", "*=", "/=", "%=", "+=", "-=", "<<=", ">>=", "&=", "^=", "|="))
 _OPERATORS = sorted({*_BINARY, *_ASSIGNMENTS, "?"}, key=len, reverse=True)
 _OPERATOR_START = frozenset(operator[0] for operator in _OPERATORS)

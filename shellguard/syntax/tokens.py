@@ -10,7 +10,6 @@ from __future__ import annotations
 END = "\0"
 """Stands behind the last character of a cursor's text, so that no scan needs a bounds check. Never part of a text."""
 
-BLANKS = " \t"
 DIGITS = "0123456789"
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 NAME_START = frozenset(LETTERS + "_")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from shellguard.syntax.nodes import Glob, Text, Word
-from shellguard.values.value import Shape, Value, is_integer, shaped, unknown, widen
+from shellguard.values.value import Shape, Value, shaped, unknown, widen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -204,8 +204,3 @@ def _trim_front(text: str, literal: str, stars: list[int], *, longest: bool) -> 
         return None
     at = text.rfind(literal) if longest else text.find(literal)
     return text if at < 0 else text[at + len(literal) :]
-
-
-def integer_value(value: Value) -> bool:
-    """Whether arithmetic reads the value as a number and as nothing else; an empty text is 0."""
-    return value.is_integer or (value.exact and (value.text == "" or is_integer(value.text)))

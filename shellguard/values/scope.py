@@ -224,15 +224,6 @@ class Scope:
                 scope = scope.parent
         return (None,)
 
-    def has_functions(self) -> bool:
-        """Whether any function is defined at all."""
-        scope: Scope | None = self
-        while scope is not None:
-            if scope.functions:
-                return True
-            scope = scope.parent
-        return False
-
     # --- branches -------------------------------------------------------------------------------------------------
 
     def merge(self, *branches: Scope) -> None:

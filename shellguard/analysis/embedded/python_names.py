@@ -247,17 +247,16 @@ ATTRIBUTES = _names("""
     clock_seq_hi_variant clock_seq_low close closed cls code col_offset columns combine comment comparators
     compare compress_size compress_type conjugate context_expr contiguous conversion count create_system
     create_version ctime ctx cwd date date_time day days debug decorator_list default default_factory
-    defaults deleter delimiter denominator dev_mode dialect difference difference_update dig digest
-    digest_size discard dont_write_bytecode drive dst elements elt elts empty encoding end end_col_offset
-    end_lineno end_offset endpos endswith enter_context entry_points epsilon errno errors exc exists exp
-    expand expandtabs expanduser extend extendleft external_attr extra extract_version extractfile feed
-    fieldnames fields file_size filename filename2 fileno fill finalbody find find_longest_match findall
-    finditer findtext flag_bits flags flush fold format format_map format_spec fragment from_bytes
-    from_decimal from_float fromhex fromisocalendar fromisoformat fromkeys fromordinal fromtimestamp fromutc
-    fullmatch func generators generic_visit get get_grouped_opcodes get_identifiers get_matching_blocks
-    get_opcodes getboolean getbuffer getcode getfloat getheader getheaders getinfo getint getmember
-    getmembers getnames getroot getter geturl getvalue gid glob group groupdict groupindex groups guard
-    handle_data handle_endtag handle_starttag has_option has_section hash_randomization header_offset
+    defaults delimiter denominator dev_mode dialect difference difference_update dig digest digest_size
+    discard dont_write_bytecode drive dst elements elt elts empty encoding end end_col_offset end_lineno
+    end_offset endpos endswith entry_points epsilon errno errors exc exists exp expand expandtabs expanduser
+    extend extendleft external_attr extra extract_version extractfile fieldnames fields file_size filename
+    filename2 fileno fill finalbody find find_longest_match findall finditer findtext flag_bits flags flush
+    fold format format_map format_spec fragment from_bytes from_decimal from_float fromhex fromisocalendar
+    fromisoformat fromkeys fromordinal fromtimestamp fromutc fullmatch func generators get
+    get_grouped_opcodes get_identifiers get_matching_blocks get_opcodes getboolean getbuffer getcode
+    getfloat getheader getheaders getinfo getint getmember getmembers getnames getroot geturl getvalue gid
+    glob group groupdict groupindex groups guard has_option has_section hash_randomization header_offset
     headers hex hexdigest home hostname hour id ifs ignore_environment imag index indices infolist inode
     insert int int_max_str_digits interactive internal_attr intersection intersection_update is_absolute
     is_async is_dir is_file is_finite is_infinite is_integer is_mount is_nan is_normal is_relative_to
@@ -267,30 +266,30 @@ ATTRIBUTES = _names("""
     itertext join joinpath key keys keywords kind kw_defaults kwarg kwd_attrs kwd_patterns kwonlyargs
     lastgroup lastindex left level limit_denominator line_buffering line_num lineno lines linkname ljust ln
     log10 lower lstat lstrip machine major makeelement maketrans mant_dig maps match max max_10_exp max_exp
-    max_mag maxlen mean median metadata micro microsecond microseconds min min_10_exp min_exp min_mag minor
-    minute mode module month most_common move_to_end msg mtime n n_fields n_sequence_fields n_unnamed_fields
-    name namelist names nbytes ndim netloc new_child newlines no_site no_user_site node nodename normalize
-    now number_class numerator offset op operand ops optimize optional_vars options orelse orig_filename
-    origin overlap overlaps owner pack pack_into packed parameters params parent parents parse partition
-    parts password path pattern patterns peek pop pop_all popitem popleft port pos posonlyargs
-    print_file_and_line printdir quantize query quick_ratio quiet radix ratio re read read1 read_binary
-    read_bytes read_dict read_file read_string read_text readable readline readlines readlink readonly real
-    real_quick_ratio reason reconfigure regs relative_to release releaselevel remove removeprefix
-    removesuffix requires reserved resolution resolve rest return_annotation returns reverse rfind rglob
-    right rindex rjust root rotate rounds rpartition rsplit rstrip s safe_path safe_substitute samefile
-    scanner scheme search second seconds sections seek seekable send serial set set_seq1 set_seq2 set_seqs
-    setdefault setter shape shift simple size slice sort span split splitlines sqrt st_atime st_atime_ns
-    st_blksize st_blocks st_ctime st_ctime_ns st_dev st_gid st_ino st_mode st_mtime st_mtime_ns st_nlink
-    st_rdev st_size st_uid start startswith stat status stem step stop strerror strftime strides string
-    strip strptime sub subject submodule_search_locations subn suboffsets substitute subtract suffix
-    suffixes swapcase symmetric_difference symmetric_difference_update sysname tag tail target targets tell
-    test testzip text throw time time_hi_version time_low time_mid timestamp timetuple timetz title
-    tm_gmtoff tm_hour tm_isdst tm_mday tm_min tm_mon tm_sec tm_wday tm_yday tm_year tm_zone to_bytes
-    to_eng_string to_integral to_integral_exact to_integral_value tobytes today tolist toordinal toreadonly
-    total total_seconds translate type type_comment type_ignores tzinfo tzname uid union unpack unpack_from
-    update upper urn username utc utcfromtimestamp utcnow utcoffset utctimetuple utf8_mode value values
-    vararg variant verbose version visit warn_default_encoding weekday with_name with_stem with_suffix
-    with_traceback wrap writable write_through writeheader writelines writerow writerows year zfill
+    max_mag maxlen metadata micro microsecond microseconds min min_10_exp min_exp min_mag minor minute mode
+    module month most_common move_to_end msg mtime n n_fields n_sequence_fields n_unnamed_fields name
+    namelist names nbytes ndim netloc new_child newlines no_site no_user_site node nodename normalize now
+    number_class numerator offset op operand ops optimize optional_vars options orelse orig_filename origin
+    owner pack pack_into parameters params parent parents parse partition parts password path pattern
+    patterns peek pop popitem popleft port pos posonlyargs print_file_and_line printdir quantize query
+    quick_ratio quiet radix ratio re read read1 read_binary read_bytes read_dict read_file read_string
+    read_text readable readline readlines readlink readonly real real_quick_ratio reason reconfigure regs
+    relative_to release releaselevel remove removeprefix removesuffix requires reserved resolution resolve
+    rest return_annotation returns reverse rfind rglob right rindex rjust root rotate rounds rpartition
+    rsplit rstrip s safe_path safe_substitute samefile scanner scheme search second seconds sections seek
+    seekable send serial set set_seq1 set_seq2 set_seqs setdefault shape shift simple size slice sort span
+    split splitlines sqrt st_atime st_atime_ns st_blksize st_blocks st_ctime st_ctime_ns st_dev st_gid
+    st_ino st_mode st_mtime st_mtime_ns st_nlink st_rdev st_size st_uid start startswith stat status stem
+    step stop strerror strftime strides string strip strptime sub subject submodule_search_locations subn
+    suboffsets substitute subtract suffix suffixes swapcase symmetric_difference symmetric_difference_update
+    sysname tag tail target targets tell test testzip text throw time time_hi_version time_low time_mid
+    timestamp timetuple timetz title tm_gmtoff tm_hour tm_isdst tm_mday tm_min tm_mon tm_sec tm_wday tm_yday
+    tm_year tm_zone to_bytes to_eng_string to_integral to_integral_exact to_integral_value tobytes today
+    tolist toordinal toreadonly total total_seconds translate type type_comment type_ignores tzinfo tzname
+    uid union unpack unpack_from update upper urn username utc utcfromtimestamp utcnow utcoffset
+    utctimetuple utf8_mode value values vararg variant verbose version warn_default_encoding weekday
+    with_name with_stem with_suffix with_traceback wrap writable write_through writeheader writelines
+    writerow writerows year zfill
     """)
 """Attributes that may be asked of any value: on each type that has one of this name it computes, reads or prints.
 
@@ -313,9 +312,7 @@ OPEN_TYPES = frozenset({"collections", "typing"})
 MUTE = frozenset({"enumerate", "len", "print", "reversed", "set", "sorted"})
 """Builtins that put nothing into a list that they are given."""
 
-BOUND = frozenset(
-    {"__all__", "__author__", "__doc__", "__hash__", "__match_args__", "__slots__", "__version__"}
-)
+BOUND = frozenset({"__all__", "__author__", "__doc__", "__version__"})
 """Names with two underscores that the text may assign."""
 
 WRITES_WITH = {
