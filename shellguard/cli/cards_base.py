@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from shellguard.board.board import Board
-    from shellguard.board.model import Card
+    from shellguard.board.model import BoardError, Card
 
 REFUSED, UNUSABLE = 1, 2
 """Exit statuses: the card is not where it would have to be for this; there is no such card, or no board."""
@@ -64,7 +64,6 @@ def opened(*, make: bool = False) -> Iterator[Board]:
     try:
         from shellguard.board.board import Board
         from shellguard.board.model import BoardError
-        from shellguard.board.tables import address_of, shown
     except ModuleNotFoundError as error:
         if error.name is not None and error.name.startswith("shellguard"):
             raise
@@ -73,7 +72,14 @@ def opened(*, make: bool = False) -> Iterator[Board]:
         with Board.open(chosen(), make=make) as found:
             yield found
     except BoardError as error:
-        fail(f"{shown(address_of(chosen()))}: {error}", UNUSABLE)
+        fail(said_of_board(error), UNUSABLE)
+
+
+def said_of_board(error: BoardError) -> str:
+    """A line about a board that cannot be used. It names the board, without a password."""
+    from shellguard.board.tables import address_of, shown
+
+    return f"{shown(address_of(chosen()))}: {error}"
 
 
 def card_of(board: Board, name: str) -> Card:

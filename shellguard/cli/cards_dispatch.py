@@ -8,7 +8,7 @@ import sys
 import click
 
 from shellguard.cli.base import command, say
-from shellguard.cli.cards_base import EXTRA, UNUSABLE, chosen, fail
+from shellguard.cli.cards_base import EXTRA, UNUSABLE, chosen, fail, said_of_board
 from shellguard.explain import visible
 
 TYPE_CHECKING = False
@@ -102,7 +102,7 @@ def dispatch(
                     dispatcher.close()
                 running = len(board.open_runs(dispatcher.host))
         except BoardError as error:
-            say(f"shellguard: {visible(str(error))}", err=True)
+            say(f"shellguard: {visible(said_of_board(error))}", err=True)
             end("unusable", UNUSABLE)
     if running and state in ("stopped", "timeout"):
         tell(f"{running} workers go on; the next dispatcher looks after them")

@@ -77,8 +77,8 @@ def dump(board: Board) -> dict[str, list[tuple[Any, ...]]]:
 
 def check(board: Board) -> None:
     """What holds on every board at any time. Raises: AssertionError."""
-    for card in board.cards():
-        runs = board.runs(card.id)
+    for history in board.history():
+        card, runs = history.card, history.runs
         unclosed = [run.id for run in runs if run.ended_at is None]
         assert unclosed == ([] if card.current_run is None else [card.current_run])
         assert (card.status is Status.RUNNING) == (card.current_run is not None)
@@ -86,11 +86,12 @@ def check(board: Board) -> None:
         assert [run.attempt for run in runs] == list(range(1, len(runs) + 1))
         for run in runs:
             assert run.status == (Status.RUNNING if run.ended_at is None else run.outcome)
-        kinds = [event.kind for event in board.events(card.id)]
+        kinds = [event.kind for event in history.events]
         assert kinds[0] == "created"
         assert kinds.count(kinds[0]) == 1
         assert sum(kind == "claimed" for kind in kinds) == len(runs)
         assert card.phase in (Status.READY, Status.REVIEW)
+        assert card.status in (card.phase, *(set(Status) - {Status.READY, Status.REVIEW}))
         assert (card.block_kind is None) == (card.block_recurrences == 0)
         if card.status is Status.DONE:
             assert card.completed_at is not None
