@@ -33,9 +33,11 @@ EVENTS = {
 }
 
 
-def decoded(payload: Payload, tools: Mapping[str, str], events: Mapping[str, str] = EVENTS) -> Call | None:
-    """The call in a payload of Claude's form; None for an event or a tool that is no business of ours."""
-    call = call_in(payload, events, tools)
+def decoded(
+    payload: Payload, tools: Mapping[str, str], events: Mapping[str, str] = EVENTS, *, words: bool = False
+) -> Call | None:
+    """The call in a payload of Claude's form (see `call_in`)."""
+    call = call_in(payload, events, tools, words=words)
     if call is not None:
         call.agent = text_at(payload, "agent_id")
         if call.event == POST:

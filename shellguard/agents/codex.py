@@ -24,7 +24,7 @@ TOOLS = {"Bash": "command", "shell": "command", "local_shell": "command", "exec_
 
 def decode(payload: Payload) -> Call | None:
     """See `Host.decode`."""
-    return decoded(payload, TOOLS)
+    return decoded(payload, TOOLS, words=True)
 
 
 def encode(named: str, event: str, answer: Answer) -> Reply:

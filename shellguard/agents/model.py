@@ -178,12 +178,13 @@ def call_in(
     said: str = "prompt",
     tool_name: str = "tool_name",
     tool_input: str = "tool_input",
+    words: bool = False,
 ) -> Call | None:
     """The call in a payload, without its result; None for an event or a tool that is no business of ours.
 
     `events` is the host's; `tools` maps a shell tool, spelled as the host does, to the argument that holds its command;
-    the rest are the host's names of fields (`said`: what the user said in a turn). Raises PayloadError for an event
-    without a name.
+    the rest are the host's names of fields (`said`: what the user said in a turn). `words`: the host runs a list of
+    words as it stands; another may make a text of it in its own way. Raises PayloadError for an event without a name.
     """
     named = text_at(payload, event)
     if not named:
@@ -194,14 +195,21 @@ def call_in(
     if kind == TURN:
         call: Call | None = Call(TURN, named, text=text_at(payload, said))
     else:
-        call = _shell_call(payload, kind, named, tools, tool_name=tool_name, tool_input=tool_input)
+        call = _shell_call(payload, kind, named, tools, tool_name, tool_input, words=words)
     if call is not None:
         call.session, call.call_id = text_at(payload, session), text_at(payload, call_id)
     return call
 
 
 def _shell_call(
-    payload: Payload, event: str, named: str, tools: Mapping[str, str], *, tool_name: str, tool_input: str
+    payload: Payload,
+    event: str,
+    named: str,
+    tools: Mapping[str, str],
+    tool_name: str,
+    tool_input: str,
+    *,
+    words: bool,
 ) -> Call | None:
     """The part of a call that most hosts tell alike; None when the tool is no shell.
 
@@ -221,7 +229,7 @@ def _shell_call(
     if not isinstance(args, dict):
         raise PayloadError(f"the call of {tool} has no arguments")
     command = args.get(argument)
-    if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
+    if words and isinstance(command, list) and command and all(isinstance(word, str) for word in command):
         from shellguard.guard.command import command_of
 
         command = command_of(command)

@@ -110,10 +110,20 @@ def test_a_read_passes_where_the_host_can_be_told_and_a_write_nowhere(name: str)
     ],
 )
 def test_a_command_in_words_is_judged_as_what_they_run(words: list[str], allowed: bool) -> None:
-    told = payload("claude", "pre")
+    told = payload("codex", "permission")
     told["tool_input"] = {"command": words}
-    reply = answered(["claude"], json.dumps(told).encode())
-    assert decision("claude", "pre", reply) == ("allow" if allowed else "silent")
+    reply = answered(["codex"], json.dumps(told).encode())
+    assert decision("codex", "permission", reply) == ("allow" if allowed else "silent")
+
+
+@pytest.mark.parametrize("name", sorted(set(ALL) - {"codex"}))
+def test_a_host_that_runs_a_text_is_not_told_what_words_are(name: str) -> None:
+    """JavaScript makes `ls,; rm a` of these two words, and its shell runs both."""
+    for event in deciding(name):
+        told = payload(name, event)
+        [key] = [key for key in ("args", "tool_input", "toolInput") if key in told]
+        told[key] = {**told[key], "command": ["ls", "; rm a"]}
+        assert decision(name, event, answered([name], json.dumps(told).encode())) != "allow"
 
 
 @pytest.mark.parametrize("name", ALL)

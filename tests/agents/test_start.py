@@ -393,3 +393,31 @@ def test_an_upgrade_and_a_downgrade_keep_the_line_and_the_counts(installed: Inst
     assert installed.command("claude") == line
     [counts] = (installed.home / "state" / "guard").iterdir()
     assert counts.stat().st_size - len(HEADER) == 5 * SIZE
+
+
+def test_what_another_release_has_left_is_set_aside_and_loosens_nothing(installed: Installed) -> None:
+    """Its counts, its reading of the settings and its log, each in a form that this release does not know."""
+    (installed.home / "config").mkdir(parents=True)
+    (installed.home / "config" / "config.toml").write_text('[commands]\nask = ["git push *"]\n', "utf-8")
+    line = installed.command("claude")
+    assert '"ask"' in installed.ask("git push a", 1)
+    [settings] = (installed.home / "cache").glob("config-*.json")
+    kept = json.loads(settings.read_text("ascii"))
+    kept["stamp"][-1] += 1
+    kept["values"] = {"commands.allow": ["rm *"], "of.another": 1}
+    settings.write_text(json.dumps(kept), "ascii")
+    [counts] = (installed.home / "state" / "guard").iterdir()
+    counts.write_bytes(HEADER.replace(b"form 1", b"form 9") + b"\xff" * 3 * SIZE)
+    log = installed.home / "state" / "log" / "decisions.jsonl"
+    log.write_text('{"form": 9, "id": 7}\n' + log.read_text("ascii"), "ascii")
+    assert '"allow"' in installed.ask("git status", 2)
+    assert installed.ask("rm x", 3) == ""
+    assert '"ask"' in installed.ask("git push a", 4)
+    assert installed.command("claude") == line
+    assert sorted(path.name for path in counts.parent.iterdir()) == [counts.name, f"{counts.name}.damaged-1"]
+    assert counts.stat().st_size - len(HEADER) == 3 * SIZE
+    told = [sys.executable, "-m", "shellguard", "log", "--summary", "--json"]
+    done = subprocess.run(
+        told, capture_output=True, timeout=60, check=True, cwd=ROOT, env=installed.environment()
+    )
+    assert json.loads(done.stdout)["decisions"] == 5
