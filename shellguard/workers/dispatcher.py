@@ -85,6 +85,7 @@ class Pass:
 
     claimed: list[str] = field(default_factory=list)
     completed: list[str] = field(default_factory=list)
+    blocked: list[str] = field(default_factory=list)
     timed_out: list[str] = field(default_factory=list)
     crashed: list[str] = field(default_factory=list)
     spawn_failed: list[str] = field(default_factory=list)
@@ -150,6 +151,7 @@ class Dispatcher:
         self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._files: dict[str, int] = {}
         self._left: dict[str, int] = {}
+        self._to_tell: list[str] = []
         self._endings: dict[str, Ending] = {}
         self._unbegun: dict[str, float] = {}
         self._scanned = 0.0
@@ -192,6 +194,14 @@ class Dispatcher:
             os.close(self._lock)
             self._lock = None
 
+    def hear_out(self, seconds: float = 1.0) -> None:
+        """Waits a little for supervisors that have reported, to tell what they said."""
+        limit = time.monotonic() + seconds
+        while self._children and time.monotonic() < limit:
+            time.sleep(processes.POLL_SECONDS)
+            self._reap()
+        self._patiently(self._tell)
+
     def pause(self, interval: float) -> float:
         """How long to wait before the next pass: until a worker is over its time, `interval` at most."""
         if self._endings:
@@ -229,6 +239,7 @@ class Dispatcher:
 
     def _pass(self) -> None:
         self._reap()
+        self._tell()
         now = time.time()
         open_runs = self.board.open_runs()
         self._next = min((_deadline(run) for run in open_runs if run.host == self.host), default=math.inf)
@@ -260,9 +271,21 @@ class Dispatcher:
         for run, child in list(self._children.items()):
             if child.poll() is not None:
                 self._left[run] = child.returncode
+                self._to_tell.append(run)
                 del self._children[run]
                 if run in self._files:
                     os.close(self._files.pop(run))
+
+    def _tell(self) -> None:
+        """Tells what the supervisors of this dispatcher have reported. What it books itself is told there."""
+        while self._to_tell:
+            run = self.board.run(self._to_tell[-1])
+            self._to_tell.pop()
+            if run is None or run.outcome not in (Outcome.COMPLETED, Outcome.BLOCKED):
+                continue
+            (self.did.completed if run.outcome is Outcome.COMPLETED else self.did.blocked).append(run.card)
+            self.say(f"{run.card}: {run.outcome}{', ' if run.summary else ''}{run.summary or ''}")
+            self._forget(run)
 
     # --- runs of this host --------------------------------------------------------------------------------------------
 
@@ -611,6 +634,7 @@ def serve(
         if stop.number is not None:
             return "stopped"
         if until_idle and dispatcher.is_idle():
+            dispatcher.hear_out()
             return "idle"
         left = dispatcher.pause(interval)
         if limit is not None:

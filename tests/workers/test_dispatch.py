@@ -30,7 +30,9 @@ MODULE = f"{sys.executable} -m shellguard cards"
 
 def test_exit_status_0_completes_its_card(yard: Yard) -> None:
     card = yard.add(yard.profile("p", "true"))
-    yard.until_idle()
+    did = yard.until_idle()
+    assert (did.claimed, did.completed, did.blocked) == ([card], [card], [])
+    assert yard.said[-1] == f"{card}: completed, exit code 0"
     found, [run] = yard.card(card), yard.board.runs(card)
     assert (found.status, found.consecutive_failures, found.current_run) == ("done", 0, None)
     assert (run.status, run.outcome, run.exit_code, run.error) == ("completed", "completed", 0, None)
