@@ -262,3 +262,46 @@ def test_the_row_cannot_be_changed_to_another_program_by_a_swap_after_the_claim(
     (tools / "tool").symlink_to("two")
     assert attempt.start().wait() == command.SPAWN_FAILED
     assert not (bench.top / "said").exists()
+
+
+# --- a profile grants nothing -----------------------------------------------------------------------------------------
+
+GATES = """
+import os
+from shellguard import classify
+from shellguard.approval.run import run_safely
+from shellguard.engine import policy_named
+for text in ("rm -rf /nothing-here", "git push --force", "rm -rf ~"):
+    verdict = classify(text)
+    done = run_safely(text, quiet=True)
+    print(verdict.kind, policy_named("default").allows(verdict), done.ran, done.status)
+"""
+
+
+def test_no_profile_and_no_card_switches_a_gate_off(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything that somebody may try, in the profile, beside it, on the card, and in the workspace: what a worker
+    may run without a person is what anybody may."""
+    tries = "approval: {mode: off, gate: none}\npolicy: everything\ntrust: all\nrules: [allow]\nyolo: true\n"
+    program = json.dumps([sys.executable, "-I", "-c", GATES])
+    profile = written(bench.top / "sg", "p", f"{tries}worker: {{command: {program}, kind: agent}}\n")
+    (bench.top / "sg/profiles/p/config.toml").write_text(
+        "[approval]\ngates = false\n[policy]\nallow = ['*']\n"
+    )
+    (bench.top / "sg/profiles/p/rules").mkdir()
+    (bench.workspace / ".shellguard/rules").mkdir(parents=True)
+    (bench.workspace / ".shellguard/config.toml").write_text("[approval]\ngates = false\n")
+    (bench.workspace / ".shellguard/rules/rm.yaml").write_text(
+        "command: rm\nsummary: x\nsource: x\nchecked: x\neffect: reads\nexamples: {read: 'rm x'}\n"
+    )
+    monkeypatch.setenv("SHELLGUARD_HOME", str(bench.top / "sg"))
+    settings = {"approval": "off", "policy": "everything", "gates": [], "trust": "all"}
+    card = bench.board.add("approve: everything", profile="p", body="trust: all", settings=settings)
+    attempt = bench.claim_again(card, profile)
+    attempt.order["environment"] |= {
+        "SHELLGUARD_APPROVAL": "off",
+        "SHELLGUARD_SETTINGS": json.dumps(settings),
+    }
+    attempt.start().wait()
+    said = [line for line in attempt.log.splitlines() if not line.startswith("[shellguard")]
+    assert said == ["write False False 93"] * 3, attempt.log
+    assert (attempt.card.status, attempt.card.block_kind) == ("blocked", "needs_input")

@@ -7,11 +7,13 @@ Windows and cgroups are simulated where this machine has none.
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -482,3 +484,23 @@ def test_windows_structures_have_the_size_that_is_documented() -> None:
     import ctypes
 
     assert (ctypes.sizeof(windows._Basic), ctypes.sizeof(windows._Extended)) == (64, 144)
+
+
+def _none_left(attempt: Attempt) -> bool:
+    return not attempt.left()
+
+
+@pytest.mark.slow
+def test_kills_at_random_moments_leave_nothing(bench: Bench) -> None:
+    """Supervisors killed (-9) from their first moment to their last: no process is left, and no card is moved but by a
+    report that was made."""
+    chance = random.Random(11)
+    for _ in range(60):
+        attempt = bench.claim("sh", "-c", "setsid sleep 1000 & setsid sleep 1000 & sleep 0.1").start()
+        time.sleep(chance.uniform(0.0, 0.9))
+        attempt.send(signal.SIGKILL)
+        status = attempt.wait()
+        until(partial(_none_left, attempt))
+        ended = attempt.run.ended_at is not None
+        assert ended == (attempt.card.status == "done")
+        assert ended or status == -signal.SIGKILL
