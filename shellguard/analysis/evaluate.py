@@ -70,6 +70,9 @@ def _judge(call: Call, scope: Scope, inquiry: Inquiry, settings: tuple[Setting, 
         inquiry = _elsewhere(call, inquiry)
     if (inquiry.piped or inquiry.redirected) and "settings" in spec.changes:
         inquiry.limits.input_moved = True
+        if inquiry.limits.sends_later:
+            because = "a text that runs at some other time may send what this opens to another host"
+            inquiry.add(Effect.WRITES, call.span, because, kind=Kind.SENT)
     if settings or scope.names or scope.exported:  # else the text has set nothing
         environment_facts(spec, settings, call.path, scope, inquiry)
     for level in call.levels:

@@ -81,13 +81,17 @@ class Limits:
     """How much may still be done. When it is used up the rest of the text is not judged, and that is a fact `unknown`.
 
     `input_moved`: some command may have put another file in the place of standard input for those behind it
-    (`exec < f`). `interrupted`: some text of the text may run, and print, wherever a command does (`trap`).
+    (`exec < f`). `interrupted`: some text of the text may run, and print, wherever a command does (`trap`), and
+    `sends_later`: one that runs a command on another host.
     `assigned` keeps, for each loop of the text, what it assigns, and `worst`, for each spec, what an option of it may
     do, so that both are looked for once (with the loop or spec, whose identity another could get otherwise). `log`
     takes every command with its words, where somebody wants them.
     """
 
-    __slots__ = ("assigned", "facts", "input_moved", "interrupted", "log", "said", "steps", "text", "worst")
+    __slots__ = (
+        *("assigned", "facts", "input_moved", "interrupted", "log", "said", "sends_later", "steps", "text"),
+        "worst",
+    )
 
     def __init__(self, length: int) -> None:
         """For a text of `length` characters."""
@@ -95,7 +99,7 @@ class Limits:
         self.steps = STEPS_AT_LEAST + length // 2  # `a;a;a` has no more commands than that
         self.text = INNER_TEXT_AT_LEAST + 2 * length  # `eval eval eval ...` is read again at each level
         self.said = False
-        self.input_moved = self.interrupted = False
+        self.input_moved = self.interrupted = self.sends_later = False
         self.assigned: Known = {}
         self.worst: dict[int, tuple[Spec, tuple[tuple[str, Option], ...]]] = {}
         self.log: Log | None = None

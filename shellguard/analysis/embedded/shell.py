@@ -36,8 +36,11 @@ def shell_facts(
         return
     if same_shell:
         later = Scope(shell=scope.shell, unseen=True)
+        start = len(inquiry.facts)
         run_text(value, later, inquiry.inside(Frame("shell text", source), value.span), source)
         inquiry.limits.interrupted = True
+        if any("remote" in fact.marks for fact in inquiry.facts[start:]):
+            inquiry.limits.sends_later = True
     else:
         inner = inquiry.inside(Frame(NEW_SHELL, source), value.span).in_shell(_KINDS.get(language, "sh"))
         later = new_shell(scope, inner)
