@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -59,7 +60,7 @@ def report_cards(cards: int, at_once: int) -> bool:
         (run.ended_at or 0) - run.claimed_at for history in histories for run in history.runs if run.ended_at
     ]
     most = _most_at_once([(run.claimed_at, run.ended_at or 0) for each in histories for run in each.runs])
-    locked = sum(text.count("locked") + text.count("busy") for text in [*said, done.stderr, done.stdout])
+    locked = sum(len(re.findall(r"\b(locked|busy)\b", text)) for text in [*said, done.stderr, done.stdout])
     print(f"{cards} cards of `true`, {at_once} at once, one dispatcher on SQLite; {os.cpu_count()} cores")
     print(f"{1000 * adding / cards:.2f} ms to add one; {state} after {seconds:.1f} s")
     print(
