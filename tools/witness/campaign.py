@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import os
 import re
 import statistics
 import sys
@@ -126,7 +127,10 @@ def _result(example: Example, witness: Witness, args: argparse.Namespace) -> dic
         return result | {"outcome": "skipped", "reasons": [absent]}
     if not verdict.read_only:
         return result | {"outcome": "skipped", "reasons": [f"the engine calls it {verdict.kind}"]}
-    limit = SLOW_S if example.group in SLOW else WAITING_S if Effect.WAITS in verdict.effects else TIMEOUT_S
+    if Effect.WAITS in verdict.effects:
+        limit = WAITING_S
+    else:
+        limit = (SLOW_S if example.group in SLOW else TIMEOUT_S) * _crowding()
     tty = args.tty
     report = witness.run(example.text, world=args.world, tty=tty, timeout=limit)
     judgement = judge(report, verdict)
@@ -147,6 +151,11 @@ def _result(example: Example, witness: Witness, args: argparse.Namespace) -> dic
         again = witness.run(example.text, world=args.world, tty=tty, timeout=limit)
         result["same"] = classes_of(again) == result["classes"]
     return result
+
+
+def _crowding() -> float:
+    """How much longer things take since others use the machine, too: from 1 to 4."""
+    return min(4.0, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1) / 2))
 
 
 _NO_TERMINAL = re.compile(
