@@ -69,7 +69,10 @@ def dispatch(
             raise
         fail(EXTRA, UNUSABLE)
     from shellguard.cli.output import dumps
+    from shellguard.workers.keeper import hide
     from shellguard.workers.tree import Stop
+
+    hide()  # workers run as the same user, and are not to read what stands in our environment
 
     def tell(line: str) -> None:
         if not as_json:

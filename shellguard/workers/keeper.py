@@ -288,15 +288,19 @@ def _parents() -> dict[int, list[int]]:
 
 
 def become_reaper(*, hidden: bool = False) -> None:
-    """Makes orphans below this process its children, where the system has such a thing.
-
-    `hidden`: other processes of the user may not look into this one (/proc/PID/environ, fd, mem).
-    """
+    """Makes orphans below this process its children, where the system has such a thing. `hidden`: as `hide`."""
     prctl = _prctl()
     if prctl is not None:
         prctl(36, 1, 0, 0, 0)
-        if hidden:
-            prctl(4, 0, 0, 0, 0)
+    if hidden:
+        hide()
+
+
+def hide() -> None:
+    """Closes this process to others of the same user, but for root: /proc/PID/environ, fd, mem. On Linux."""
+    prctl = _prctl()
+    if prctl is not None:
+        prctl(4, 0, 0, 0, 0)
 
 
 def _prctl() -> Callable[[int, int, int, int, int], int] | None:

@@ -305,3 +305,19 @@ def test_no_profile_and_no_card_switches_a_gate_off(bench: Bench, monkeypatch: p
     said = [line for line in attempt.log.splitlines() if not line.startswith("[shellguard")]
     assert said == ["write False False 93"] * 3, attempt.log
     assert (attempt.card.status, attempt.card.block_kind) == ("blocked", "needs_input")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="prctl is Linux's")
+def test_a_dispatcher_is_closed_to_its_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a user who is not root; what its environment holds is no worker's."""
+    monkeypatch.setenv("SHELLGUARD_HOME", str(tmp_path / "sg"))
+    words = ["cards", "--board", str(tmp_path / "b.sqlite"), "dispatch", "--once"]
+    text = (
+        "import ctypes\nfrom shellguard.cli.main import cli\n"
+        f"try: cli({words!r})\nexcept SystemExit: pass\n"
+        "print(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert done.stdout.split()[-1] == "0"
