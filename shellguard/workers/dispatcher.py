@@ -453,7 +453,15 @@ class Dispatcher:
     # --- claiming -----------------------------------------------------------------------------------------------------
 
     def _claim(self) -> None:
-        """Claims cards as long as there is room for their workers."""
+        """Claims cards as long as there is room for their workers, then starts them: a start takes the processor."""
+        claimed: list[str] = []
+        try:
+            self._claim_as_many(claimed)
+        finally:
+            for run in claimed:
+                self.engine.start(run, fresh=True)
+
+    def _claim_as_many(self, claimed: list[str]) -> None:
         open_runs = self.board.open_runs()
         of_profile: dict[str, int] = {}
         for run in open_runs:
@@ -477,7 +485,9 @@ class Dispatcher:
                     full.add(card.profile)
                     continue
                 seen.add(card.id)
-                if self._claim_card(card, profile):
+                taken = self._claim_card(card, profile)
+                if taken is not None:
+                    claimed.append(taken)
                     of_profile[card.profile] = of_profile.get(card.profile, 0) + 1
                     room -= 1
 
@@ -487,8 +497,8 @@ class Dispatcher:
         except ShellguardError as error:
             return error
 
-    def _claim_card(self, card: Card, profile: Profile | ShellguardError) -> bool:
-        """Claims a card and starts it, or books why it cannot be started. Whether it takes a place."""
+    def _claim_card(self, card: Card, profile: Profile | ShellguardError) -> str | None:
+        """Claims a card, and gives back the run to start; None where somebody was faster, or it cannot be started."""
         problem: ShellguardError | None = None
         frozen: dict[str, Any] = {}
         folders = None
@@ -519,18 +529,17 @@ class Dispatcher:
             log=None if folders is None else folders.log,
         )
         if run is None:
-            return False
+            return None
         self.did.claimed.append(card.id)
         if problem is not None:
             self._fail(run, Outcome.SPAWN_FAILED, str(problem))
-            return False
+            return None
         if card.settings and not frozen["profile"]["is_agent"]:
             payload = {"settings": sorted(card.settings), "because": "its worker is a command"}
             self.board.note(card.id, EventKind.SETTINGS_IGNORED, payload, run=run.id)
             self.say(f"{card.id}: settings for agents are ignored, its worker is a command")
         self.say(f"{card.id}: claimed, run {run.id}")
-        self.engine.start(run.id)
-        return True
+        return run.id
 
     def _prepare(self, name: str) -> None:
         """The first step of a start: the folders of the card."""

@@ -114,10 +114,10 @@ class Engine:
             DBOS.destroy()
             raise BoardError(f"DBOS cannot use the board: {type(error).__name__}") from error
 
-    def start(self, run: str) -> None:
+    def start(self, run: str, *, fresh: bool = False) -> None:
         """Starts a run, or goes on where a dispatcher that is gone has stopped. What came of it, `state` says.
 
-        Raises: BoardError.
+        `fresh`: nobody can have tried before. Raises: BoardError.
         """
         from dbos import DBOS, SetWorkflowID
 
@@ -125,7 +125,7 @@ class Engine:
             self._starts[run] = Start()
         try:
             with said_plainly():
-                found = DBOS.get_workflow_status(run)
+                found = None if fresh else DBOS.get_workflow_status(run)
                 if found is None:
                     with SetWorkflowID(run):
                         DBOS.start_workflow(workflow(), run)
