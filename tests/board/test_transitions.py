@@ -203,6 +203,8 @@ def test_what_a_claim_writes(board: Board) -> None:
     assert event.run == run.id
     assert board.reclaim(run.id, reason="r", now=NOW)
     assert again(board, card.id).status is Status.REVIEW
+    second = claim(board, card.id, now=NOW + 5)
+    assert (second.attempt, again(board, card.id).started_at) == (2, NOW)
 
 
 def test_what_a_heartbeat_writes(board: Board) -> None:
@@ -380,6 +382,8 @@ def test_the_limit_of_failures(
     board: Board, of_card: int | None, of_profile: int | None, count: int, source: str
 ) -> None:
     card = add(board, "ready", max_retries=of_card)
+    assert board.block(card.id, kind="capability", reason="before")
+    assert board.unblock(card.id)
     assert fail_until_it_stops(board, card.id, of_profile) == count
     runs, events = board.runs(card.id), board.events(card.id)
     assert [run.outcome for run in runs] == ["crashed"] * count
@@ -470,8 +474,13 @@ def test_only_a_parent_that_was_done_lets_go(board: Board, verb: str, free: bool
     child = board.add("c", profile="p", parents=[parent.id])
     assert VERBS[verb](board, parent.id, "")
     board.archive(parent.id)
+    later = board.add("c", profile="p", parents=[parent.id])
+    assert (later.status is Status.READY) is free
     board.recompute()
     assert (again(board, child.id).status is Status.READY) is free
+    if free:
+        assert board.block(child.id, kind="dependency", reason="r")
+        assert board.recompute() == [child.id]
 
 
 def test_a_parent_that_is_done_again_is_waited_for(board: Board) -> None:
