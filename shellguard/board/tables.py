@@ -36,6 +36,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from shellguard import places
 from shellguard.board.model import BoardError, BoardUnavailableError
@@ -340,7 +341,8 @@ class said_plainly:  # noqa: N801 (used as a statement, as `contextlib.suppress`
             return
         cause = getattr(error, "orig", None) or error
         message = " ".join(str(cause).split()) or type(cause).__name__
-        if isinstance(error, DBAPIError) and _passes(error):
+        # A pool without a free connection has one again when another thread is done.
+        if isinstance(error, PoolTimeoutError) or (isinstance(error, DBAPIError) and _passes(error)):
             raise BoardUnavailableError(message) from error
         raise BoardError(message) from error
 

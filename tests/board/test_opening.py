@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -213,6 +214,17 @@ def test_a_board_that_is_locked_for_too_long(tmp_path: Path, monkeypatch: pytest
         other.execute("ROLLBACK")
         other.close()
         add(board)
+
+
+def test_more_threads_than_connections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Board.open(str(tmp_path / "b")) as board, ExitStack() as held:
+        monkeypatch.setattr(board.engine.pool, "_timeout", 0.01)
+        for _ in range(15):
+            held.enter_context(board.engine.connect())
+        with pytest.raises(BoardUnavailableError, match="limit"):
+            board.counts()
+        held.close()
+        assert board.counts() == {}
 
 
 @pytest.mark.parametrize("what", ["password", "database", "port"])
