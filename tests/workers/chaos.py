@@ -114,13 +114,14 @@ def _kill(
         return "dispatcher"
     runs = yard.board.open_runs()
     if dice < 0.9:
-        # Also one that has not taken its run yet; none of another board.
+        # Also one that has not taken its run yet, where it can be seen (not by a user who is not root); none of
+        # another board.
         ours = processes.of_runs()
-        found = [pid for run in runs for pid in ours.get(run.id, []) if _is_supervisor(pid)]
-        if found:
-            name = processes.identity(chance.choice(found))
-            return "supervisor" if processes.send(name, processes.KILL) else ""
-        return ""
+        seen = {
+            processes.identity(pid) for run in runs for pid in ours.get(run.id, []) if _is_supervisor(pid)
+        }
+        found = sorted({run.supervisor for run in runs} | seen, key=str)
+        return "supervisor" if found and processes.send(chance.choice(found), processes.KILL) else ""
     keepers = [run.keeper for run in runs if run.keeper is not None]
     return "keeper" if keepers and processes.send(chance.choice(keepers), processes.KILL) else ""
 
