@@ -461,6 +461,7 @@ def test_a_child_waits_for_all_its_parents(board: Board) -> None:
     assert board.children(one.id) == [child.id]
     assert board.complete(one.id)
     assert again(board, child.id).status is Status.TODO
+    assert [event.kind for event in board.events(child.id)] == ["created"]
     assert board.recompute() == []
     assert board.complete(two.id)
     assert again(board, child.id).status is Status.READY
