@@ -72,6 +72,8 @@ UNAVAILABLE_SECONDS = 60.0
 WORDS = "supervisor"
 """What the supervisor of a card says about itself, beside the folders of the card; it says nothing when all is well."""
 
+PASSWORD = "PGPASSWORD"
+
 SUPERVISOR = (sys.executable, "-P", "-I", "-m", "shellguard.workers.command")
 
 
@@ -553,7 +555,7 @@ class Dispatcher:
         folders = workspaces.folders_of(card, profile.workspace)
         token = secrets.token_urlsafe(32)
         order = {
-            "board": self.board.address,
+            "board": _whole_address(self.board.address),
             "run": run.id,
             "home": self.home,
             "token": token,
@@ -574,17 +576,18 @@ class Dispatcher:
             child = subprocess.Popen(
                 self.supervisor,
                 cwd=os.path.abspath(os.sep),
-                env={**environment.for_supervisor(), processes.RUN: run.id},
+                env={**environment.for_supervisor(), **_of_postgresql(), processes.RUN: run.id},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=words,
                 start_new_session=True,
             )
-        self._children[run.id] = child
+        # As long as nobody waits for it, its number is its own.
+        started = processes.identity(child.pid)
         if hasattr(os, "pidfd_open"):
             self._files[run.id] = os.pidfd_open(child.pid)
+        self._children[run.id] = child
         assert child.stdin is not None
-        started = processes.identity(child.pid)
         with contextlib.suppress(OSError), child.stdin:  # one that is gone by now is found by the next pass
             child.stdin.write(json.dumps(order).encode())
         return started or f"{processes.boot()}:{child.pid}:0"
@@ -675,6 +678,21 @@ def take_lock(board: Board) -> int | None:
         os.close(descriptor)
         raise LockedError("another dispatcher works on this board")
     return descriptor
+
+
+def _of_postgresql() -> dict[str, str]:
+    """What the environment says about PostgreSQL, for a supervisor; not the password, which others could read there."""
+    return {name: value for name, value in os.environ.items() if name.startswith("PG") and name != PASSWORD}
+
+
+def _whole_address(address: str) -> str:
+    """The address of the board with the password of the environment, if that is where it stands."""
+    url = url_of(address)
+    known = url.password is not None or "password" in url.query
+    if url.get_backend_name() == "sqlite" or known or PASSWORD not in os.environ:
+        return address
+    # In the query, since an address without a user has no other place for it.
+    return url.update_query_dict({"password": os.environ[PASSWORD]}).render_as_string(hide_password=False)
 
 
 def _frozen_profile(run: Run) -> Profile:

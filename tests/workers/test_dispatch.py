@@ -16,6 +16,8 @@ import pytest
 
 pytest.importorskip("sqlalchemy", reason="the extra `workers` is not installed", exc_type=ImportError)
 
+from tests.approval.repos import Repo
+
 if TYPE_CHECKING:
     from tests.workers.yard import Yard
 
@@ -340,6 +342,32 @@ def test_an_archived_card_loses_its_folders_and_keeps_its_log(yard: Yard) -> Non
     yard.once()
     assert not os.path.exists(run.workspace)
     assert "hello" in Path(run.log).read_text()
+
+
+def test_a_work_tree_is_kept_between_attempts_and_removed_with_its_card(yard: Yard) -> None:
+    repo = Repo(yard.folder / "repo")
+    yard.profile(
+        "p", "git log --oneline | wc -l >> ../lines; echo x >> a.txt; test -e ../again", workspace="worktree"
+    )
+    card = yard.add("p", repo=str(repo.top))
+    yard.until_idle()
+    work = Path(yard.run(card).workspace or "")
+    assert yard.card(card).status == "blocked"
+    assert (work / "a.txt").read_text() == "one\nx\n"
+    (work.parent / "again").touch()
+    assert yard.board.unblock(card)
+    yard.until_idle()
+    assert yard.card(card).status == "done"
+    assert (work / "a.txt").read_text() == "one\nx\nx\n"
+    assert (repo.top / "a.txt").read_text() == "one\n"
+    yard.board.archive(card)
+    yard.once()
+    assert (work / "a.txt").exists()
+    assert any("its workspace stays" in line for line in yard.said)
+    (work / "a.txt").write_text("one\n")
+    yard.once()
+    assert not work.exists()
+    assert len(repo.git("worktree", "list").split("\n")) == 1
 
 
 # --- nothing on a card changes what is executed -----------------------------------------------------------------------

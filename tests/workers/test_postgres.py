@@ -51,7 +51,7 @@ def test_a_run_that_was_claimed_and_never_started_is_gone_on_with_by_another_dis
         "import os, sys; from shellguard.board.board import Board; from shellguard.workers import dispatcher\n"
         "board = Board.open(os.environ['SHELLGUARD_BOARD'])\n"
         "made = dispatcher.Dispatcher(board, home=os.environ['SHELLGUARD_HOME'])\n"
-        "made.open(); made.engine.start = lambda run: os._exit(9); made.once()\n"
+        "made.open(); made.engine.start = lambda run, **more: os._exit(9); made.once()\n"
     )
     killed = subprocess.run([sys.executable, "-c", program], env=yard.environment, timeout=60, check=False)
     assert killed.returncode == 9
@@ -136,6 +136,27 @@ def test_the_password_is_in_no_environment_no_argument_and_no_row(
         assert len(secret) > 20
         assert secret not in rows
     assert postgresql.password not in "\n".join(yard.said)
+
+
+def test_a_password_of_the_environment_reaches_the_supervisor_and_no_worker(
+    shared_yard: Yard, postgresql: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from shellguard.board.board import Board
+
+    yard = shared_yard
+    card = yard.add(yard.profile("p", "env > env.txt"))
+    monkeypatch.setenv("PGPASSWORD", postgresql.password)
+    monkeypatch.setenv("PGHOST", "127.0.0.1")
+    monkeypatch.setenv("PGPORT", str(postgresql.port))
+    monkeypatch.setenv("PGUSER", "boss")
+    yard.board.close()
+    yard.board = Board.open(f"postgresql:///{yard.database}")
+    yard.until_idle()
+    assert yard.card(card).status == "done", (yard.run(card).error, yard.said)
+    found = Path(yard.run(card).workspace or "", "env.txt").read_text()
+    assert "SHELLGUARD_CARD=" in found
+    assert not [line for line in found.split("\n") if line.startswith("PG")]
+    assert postgresql.password not in found
 
 
 def test_a_few_kills_with_two_dispatchers(shared_yard: Yard, postgresql: Server) -> None:
