@@ -117,6 +117,7 @@ class Bench:
         for name in ("workspace", "home", "tmp"):
             (top / name).mkdir(mode=0o700, exist_ok=True)
         self.workspace = top / "workspace"
+        self.attempts: list[Attempt] = []
 
     def claim(self, *argv: str, profile: Profile | None = None, **order: Any) -> Attempt:
         """A claimed run that executes these words."""
@@ -153,7 +154,17 @@ class Bench:
             tmp=str(self.top / "tmp"),
         )
         whole = {"board": self.address, "run": run.id, "token": token, "environment": built, "grace": 1.0}
-        return Attempt(self, card, run, {**whole, **order})
+        self.attempts.append(Attempt(self, card, run, {**whole, **order}))
+        return self.attempts[-1]
+
+    def close(self) -> None:
+        """Ends what a test that failed has left; nothing, after one that did not."""
+        for attempt in self.attempts:
+            if attempt.process is not None and attempt.process.poll() is None:
+                attempt.process.kill()
+                attempt.process.wait()
+            processes.sweep(attempt.id)
+        self.board.close()
 
     def do(self, *argv: str, profile: Profile | None = None, **order: Any) -> tuple[int, Attempt]:
         """Runs a command to its end."""

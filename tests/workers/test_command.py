@@ -39,7 +39,7 @@ SPEAKS = "from shellguard.workers.desk import Client; import os; c = Client(os.e
 def bench(tmp_path: Path) -> Iterator[Bench]:
     made = Bench(tmp_path)
     yield made
-    made.board.close()
+    made.close()
 
 
 def nothing_said(attempt: Attempt) -> bool:

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX paths")
 def bench(tmp_path: Path) -> Iterator[Bench]:
     made = Bench(tmp_path)
     yield made
-    made.board.close()
+    made.close()
 
 
 # --- planted modules --------------------------------------------------------------------------------------------------

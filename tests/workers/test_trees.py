@@ -38,7 +38,10 @@ FIFTY = 5 * EACH
 def bench(tmp_path: Path) -> Iterator[Bench]:
     made = Bench(tmp_path)
     yield made
-    made.board.close()
+    made.close()
+    for pid in pids_in(tmp_path / "grown") if (tmp_path / "grown").exists() else []:
+        if alive(pid):  # of a test that failed
+            os.kill(pid, signal.SIGKILL)
 
 
 class Grown:
