@@ -11,7 +11,7 @@ answer to `PreToolUse` was not allow. No payload has an id of its call, a failed
 output ends with a line that counts the calls. The command line reads the answer at the top level, VS Code below
 `hookSpecificOutput`: it stands in both. Any exit status but 0 denies, a hook that takes too long allows. In
 the cloud `ask` counts as deny. It also reads `.claude/settings.json`: with both installed each call is
-checked and counted twice.
+checked twice, and counted by each on its own.
 """
 
 from __future__ import annotations
