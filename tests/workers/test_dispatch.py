@@ -303,6 +303,68 @@ def test_nothing_of_a_dispatcher_listens_or_connects(yard: Yard) -> None:
     assert psutil.Process(process.pid).net_connections() == []
 
 
+@pytest.mark.parametrize(
+    "words", [("--once", "--until-idle"), ("--timeout", "3"), ("--max", "0"), ("--interval", "0")]
+)
+def test_words_that_make_no_sense_are_wrong_usage(yard: Yard, words: tuple[str, ...]) -> None:
+    from click.testing import CliRunner
+
+    from shellguard.cli.cards import cards
+
+    card = yard.add(yard.profile("p", "true"))
+    done = CliRunner().invoke(cards, ["--board", yard.address, "dispatch", *words])
+    assert done.exit_code == 2
+    assert yard.card(card).status == "ready"
+
+
+# --- leases -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_of_another_host_is_taken_back_when_its_lease_is_over(yard: Yard) -> None:
+    card = yard.add(yard.profile("p", "true"))
+    words: dict[str, Any] = {"host": "elsewhere", "dispatcher": "x:1:1", "token_hash": "", "frozen": {}}
+    assert yard.board.claim(card, profile="p", lease=3600, **words) is not None
+    yard.once()
+    assert yard.card(card).status == "running"
+    assert yard.board.extend(yard.run(card).id, lease=-1)
+    did = yard.until_idle()
+    assert (did.reclaimed, did.completed) == ([card], [card])
+    assert [str(run.outcome) for run in yard.board.runs(card)] == ["reclaimed", "completed"]
+    assert yard.card(card).consecutive_failures == 0
+
+
+def test_the_lease_of_a_supervisor_that_lives_is_extended(yard: Yard) -> None:
+    go = yard.folder / "go"
+    card = yard.add(yard.profile("p", f"while [ ! -e {go} ]; do sleep 0.05; done"))
+    yard.once()
+    run = yard.wait_started(card)
+    assert yard.board.extend(run.id, lease=-1)
+    yard.once()
+    after = yard.run(card)
+    assert (after.id, after.ended_at) == (run.id, None)
+    assert after.claim_expires > time.time() + 100
+    go.touch()
+    yard.wait_for(card, "done")
+
+
+def test_a_supervisor_that_was_silent_for_too_long_is_ended_and_its_card_taken_back(yard: Yard) -> None:
+    from sqlalchemy import update
+
+    from shellguard.board.tables import runs
+    from shellguard.workers import processes
+
+    card = yard.add(yard.profile("p", "sleep", "300"))
+    yard.once()
+    run = yard.wait_started(card)
+    assert processes.send(run.supervisor, signal.SIGSTOP)
+    with yard.board.engine.begin() as connection:
+        long_ago = time.time() - 4000
+        connection.execute(update(runs).values(heartbeat_at=long_ago, claim_expires=long_ago))
+    assert yard.once().reclaimed == [card]
+    assert (yard.card(card).status, yard.card(card).consecutive_failures) == ("ready", 0)
+    assert not yard.processes_of(card)
+
+
 # --- a card that moved while its command runs -------------------------------------------------------------------------
 
 TREE = (
