@@ -63,7 +63,7 @@ def test_a_number_that_was_used_again_is_never_signalled(sleeper: subprocess.Pop
     assert sleeper.poll() is None
 
 
-@pytest.mark.parametrize("name", [None, "", "1", "a:b:c", "a:-1:c", f"{os.getpid()}", ":::", "a:²:c"])
+@pytest.mark.parametrize("name", [None, "", "1", "a:b:c", "a:-1:c", "12345", ":::", "a:²:c"])
 def test_what_is_no_name_is_no_process(name: str | None) -> None:
     assert not processes.is_running(name)
     assert not processes.send(name, signal.SIGKILL)
