@@ -453,7 +453,13 @@ def run_client(name: str, clients: Path, python: str, *, verbose: bool = False) 
             output = f"no end after {SECONDS} s\n{error.stdout!r:.2000}\n{error.stderr!r:.2000}"
         log = folder / "ours" / "state" / "log" / "decisions.jsonl"
         entries = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
-        fine = report(name, version.stdout.strip(), session, entries, made=(work / "made.txt").exists())
+        fine = report(
+            name,
+            version.stdout.strip().partition("\n")[0],
+            session,
+            entries,
+            made=(work / "made.txt").exists(),
+        )
         if verbose or not fine:
             print(output)
             print(sorted(set(session.paths)))
