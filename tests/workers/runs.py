@@ -61,10 +61,10 @@ class Attempt:
         self.process.stdin = None
         return self
 
-    def wait(self) -> int:
+    def wait(self, seconds: float = SECONDS) -> int:
         """The exit status of the supervisor."""
         assert self.process is not None
-        _, self.said = self.process.communicate(timeout=SECONDS)
+        _, self.said = self.process.communicate(timeout=seconds)
         return self.process.returncode
 
     def send(self, number: int = signal.SIGTERM) -> None:
@@ -162,7 +162,7 @@ class Bench:
         for attempt in self.attempts:
             if attempt.process is not None and attempt.process.poll() is None:
                 attempt.process.kill()
-                attempt.process.wait()
+                attempt.wait()
             processes.sweep(attempt.id)
         self.board.close()
 

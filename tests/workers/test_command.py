@@ -695,9 +695,7 @@ def test_a_file_that_stays_locked_is_left_to_the_dispatcher(bench: Bench) -> Non
     lock = sqlite3.connect(bench.address, isolation_level=None)
     lock.execute("BEGIN EXCLUSIVE")
     (bench.workspace / "go").touch()
-    assert attempt.process is not None
-    attempt.process.wait(timeout=120)
-    assert attempt.process.returncode == command.UNREPORTED
+    assert attempt.wait(120) == command.UNREPORTED
     lock.execute("ROLLBACK")
     lock.close()
     assert nothing_said(attempt)
