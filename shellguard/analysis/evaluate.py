@@ -154,11 +154,20 @@ def _base_facts(call: Call, base: list[Possible], scope: Scope, inquiry: Inquiry
         source = call.ref(spec, possible.line, possible.place)
         for effect in _ordered(possible.effects):
             inquiry.add(effect, call.span, possible.because, source, spec.all_marks, possible.kind)
-        if possible.stdin is not None:
+        if possible.stdin == "keys":
+            _keys(call, source, inquiry)
+        elif possible.stdin is not None:
             from shellguard.analysis.embedded import script_facts
 
             text = inquiry.typed or Value("", call.span, exact=False)
             script_facts(_dialect(possible.stdin, call.leaf), text, source, scope, inquiry)
+
+
+def _keys(call: Call, source: Ref, inquiry: Inquiry) -> None:
+    """A tool that takes its standard input for keys that somebody presses: they are nobody's on a file or a pipe."""
+    if inquiry.piped or inquiry.redirected or inquiry.limits.input_moved:
+        because = f"`{call.leaf.spec.name}` takes what is on its standard input for keys that are pressed"
+        inquiry.unknown(call.span, because, Kind.SCRIPT, source)
 
 
 def _plain_facts(call: Call, effects: frozenset[str], inquiry: Inquiry) -> None:

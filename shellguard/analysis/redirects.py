@@ -118,7 +118,7 @@ def _redirect(node: Redirect, scope: Scope, inquiry: Inquiry) -> None:
         target = Value("", node.target.span, exact=False)
     if _duplicates(node.operator, target):
         return
-    if target.text.startswith(_SOCKETS):
+    if (target.text or single(node.target, scope).text).startswith(_SOCKETS):
         because = "bash opens a connection for this name"
         inquiry.add(Effect.NETWORK, node.span, because, kind=Kind.REDIRECTION)
         because = "what is sent over a connection of the shell is not followed"

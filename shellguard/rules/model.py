@@ -394,7 +394,8 @@ class Case(Record):
     least one of these options is given; `none_of`: none of them is (an unknown word that may be one of them
     counts as given). `first`: shapes of the first operand word. `values`: for each option, it is given and
     *every* use has a value of one of these shapes. Option names are first spellings. `prints` replaces that
-    of the spec when this row is taken. `stdin`: standard input is then a script in this language.
+    of the spec when this row is taken. `stdin`: standard input is then a script in this language, or `keys`
+    that are pressed, which nobody judges where it is not the terminal.
     """
 
     __slots__ = (
