@@ -300,6 +300,17 @@ def test_a_secure_shell_answers_and_runs_nothing(witness: Witness) -> None:
     assert (report.exit_code, report.stdout) == (0, "foo\n")
 
 
+def test_what_must_be_running_first_is_no_effect(witness: Witness) -> None:
+    report = witness.run("tmux ls")
+    if report.exit_code == 127:
+        pytest.skip("tmux is not installed")
+    assert (report.exit_code, report.stdout.partition(":")[0]) == (0, "s")
+    assert (report.effects, report.left) == ([], [])
+    killed = witness.run("tmux kill-server; sleep 5 & echo x > new.txt")
+    assert killed.left == ["sleep"]
+    assert ("workspace", "create", f"{WORK}/new.txt") in effects(killed)
+
+
 def test_what_a_traced_program_does_is_seen(witness: Witness) -> None:
     report = witness.run("strace -fo /dev/null sh -c 'echo x > new.txt'")
     if report.exit_code == 127:
