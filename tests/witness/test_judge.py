@@ -121,6 +121,9 @@ def test_outcomes(command: str, parts: dict[str, Any], outcome: str) -> None:
         ("https://logs.amazonaws.com/", {"target": "Logs_20140328.DeleteLogGroup"}, True),
         ("https://logging.googleapis.com/v2/entries:list?alt=json", {}, False),
         ("https://logging.googleapis.com/v2/entries:write?alt=json", {}, True),
+        ("https://management.azure.com/s/1/sites/w/publishxml?api-version=2022-03-01", {}, False),
+        ("https://management.azure.com/s/1/storageAccounts/x/listKeys?api-version=1", {}, False),
+        ("https://management.azure.com/s/1/sites/w/restart?api-version=2022-03-01", {}, True),
         ("http://127.0.0.1:8001/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {}, False),
     ],
 )

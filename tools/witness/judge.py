@@ -339,6 +339,10 @@ def _is_query(entry: dict[str, str]) -> bool:
         return True
     if "dc.services.visualstudio.com" in address:
         return True  # az tells its makers that it ran, as any request to a service does
+    if "management.azure.com/" in address:
+        return bool(
+            re.search(r"/(list\w*|publishxml)(\?|$)", address)
+        )  # what holds keys is asked for by POST
     if ".googleapis.com/" in address:
         return bool(
             re.search(r"[:/](list|get|search|query|lookup|fetch|read|batchGet|test)\w*(\?|$)", address)
