@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import stat
 
+from shellguard import places
 from shellguard.approval.git import Git, GitError, GitTimeoutError
 
 TYPE_CHECKING = False
@@ -170,7 +171,7 @@ def _put(git: Git, mode: str, data: bytes, path: str) -> None:
         if mode == "120000":
             os.symlink(os.fsdecode(data), part)
         else:
-            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | places.BINARY, 0o666)
             with open(descriptor, "wb") as file:
                 file.write(data)
             if mode == "100755":

@@ -130,7 +130,7 @@ _LIST = "shellguard-list.json"
 def _write(archive: str, top: str, entries: dict[str, Entry], changed: list[str]) -> None:
     part = f"{archive}.{os.getpid()}.part"
     try:
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | places.BINARY, 0o600)
         with open(descriptor, "wb") as file:
             with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar:
                 listed = {path: [entry.kind, entry.mode, entry.content] for path, entry in entries.items()}

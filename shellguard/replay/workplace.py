@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from shellguard.places import folder
+from shellguard.places import BINARY, folder
 from shellguard.replay.summary import Summary
 
 MAX_AGE = 7 * 86_400.0
@@ -100,7 +100,8 @@ def private(path: Path, buffering: int = 1 << 18) -> BinaryIO:
     """A new file for this user alone."""
     with suppress(FileNotFoundError):
         path.unlink()
-    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b", buffering=buffering)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
+    return os.fdopen(descriptor, "w+b", buffering=buffering)
 
 
 def _locked(path: Path) -> IO[bytes] | None:
