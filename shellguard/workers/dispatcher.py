@@ -47,7 +47,10 @@ SILENCE_SECONDS = 3600.0
 """A supervisor of this host that runs, but wrote no heartbeat for so long, is ended."""
 
 LAUNCH_SECONDS = 30.0
-"""For a claimed run of which no supervisor is known to run."""
+"""For starts that are under way, when a dispatcher leaves; the next one goes on with what is not over by then."""
+
+PREPARE_SECONDS = 600.0
+"""For a start: the work tree of a large repository takes its time."""
 
 BEGIN_SECONDS = 120.0
 """For a supervisor that runs, to take its run: many may be starting at once."""
@@ -156,6 +159,7 @@ class Dispatcher:
         self._to_tell: list[str] = []
         self._endings: dict[str, Ending] = {}
         self._unbegun: dict[str, float] = {}
+        self._begins: dict[str, float] = {}
         self._scanned = 0.0
         self._event = 0
         self._next = 0.0
@@ -222,7 +226,7 @@ class Dispatcher:
     def once(self) -> Pass:
         """One pass, to its end: what it has asked to end is gone, what it has claimed is started."""
         self.one_pass()
-        self.engine.settle(LAUNCH_SECONDS)
+        self.engine.settle(PREPARE_SECONDS)
         while self._endings:
             time.sleep(processes.POLL_SECONDS)
             self._patiently(self._look_after_endings)
@@ -319,13 +323,13 @@ class Dispatcher:
         elif start.error is not None:
             self._fail(run, Outcome.SPAWN_FAILED, start.error)
         elif start.supervisor is not None:
-            since = self._unbegun.setdefault(run.id, now)
+            since = self._begins.setdefault(run.id, now)
             if not processes.is_running(start.supervisor):
                 self._book_gone(run)
             elif now - since > BEGIN_SECONDS:
                 processes.send(start.supervisor, processes.KILL)
-        elif now - self._unbegun.setdefault(run.id, now) > LAUNCH_SECONDS:
-            self._fail(run, Outcome.SPAWN_FAILED, f"it was not started in {LAUNCH_SECONDS:.0f} s")
+        elif now - self._unbegun.setdefault(run.id, now) > PREPARE_SECONDS:
+            self._fail(run, Outcome.SPAWN_FAILED, f"it was not started in {PREPARE_SECONDS:.0f} s")
 
     def _book_gone(self, run: Run) -> None:
         """Books a run whose supervisor is gone, when everything else of it is gone as well."""
@@ -450,6 +454,7 @@ class Dispatcher:
     def _forget(self, run: Run) -> None:
         self.engine.forget(run.id)
         self._unbegun.pop(run.id, None)
+        self._begins.pop(run.id, None)
         self._left.pop(run.id, None)
 
     # --- claiming -----------------------------------------------------------------------------------------------------
@@ -669,7 +674,7 @@ def take_lock(board: Board) -> int | None:
     url = url_of(board.address)
     if url.get_backend_name() != "sqlite":
         return None
-    path = f"{url.database}.dispatcher"
+    path = f"{os.path.realpath(str(url.database))}.dispatcher"
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:

@@ -293,6 +293,23 @@ def test_a_second_dispatcher_of_a_file_writes_nothing(yard: Yard) -> None:
     yard.wait_for(other, "done")
 
 
+def test_a_board_with_two_names_has_one_lock(yard: Yard) -> None:
+    from shellguard.board.board import Board
+    from shellguard.workers.dispatcher import LockedError, take_lock
+
+    other = yard.folder / "other.sqlite"
+    other.symlink_to(yard.address)
+    descriptor = take_lock(yard.board)
+    assert descriptor is not None
+    with Board.open(str(other)) as same:
+        with pytest.raises(LockedError):
+            take_lock(same)
+        os.close(descriptor)
+        again = take_lock(same)
+        assert again is not None
+        os.close(again)
+
+
 def test_nothing_of_a_dispatcher_listens_or_connects(yard: Yard) -> None:
     import psutil
 
