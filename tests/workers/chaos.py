@@ -50,7 +50,7 @@ def worker(yard: Yard) -> str:
             f"flock -n 9 || {{ echo $SHELLGUARD_CARD >> {yard.folder}/twice; exit 99; }}",
             f"echo $SHELLGUARD_CARD >> {yard.folder}/begun",
             "setsid sleep 300 &",
-            "sleep 0.2",
+            "sleep 1",  # longer than it takes to start the next attempt, so that two at once would meet
             f"echo $SHELLGUARD_CARD >> {yard.folder}/finished",
         ),
     )

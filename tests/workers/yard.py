@@ -117,7 +117,7 @@ class Yard:
         """Passes until nothing is ready or running."""
         with self.dispatcher(**words) as dispatcher, Stop() as stop:
             state = serve(dispatcher, stop, interval=1.0, until_idle=True, timeout=seconds)
-            assert state == "idle", self.said
+            assert state == "idle", self.said[-20:]
             return dispatcher.did
 
     def wait(self, what: Callable[[], Any], seconds: float = PATIENCE_SECONDS) -> Any:
