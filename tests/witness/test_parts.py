@@ -181,10 +181,11 @@ def test_the_record_is_sorted_and_reads_back(tmp_path: Path) -> None:
 def test_a_tool_that_is_absent_keeps_what_was_seen() -> None:
     old: tuple[dict[str, Proof], list[Run]] = (
         {},
-        [run("a", "one"), run("a", "gone"), run("b", "two", "ok", "net")],
+        [run("a", "one"), run("a", "dark", "inconclusive"), run("a", "gone"), run("b", "two", "ok", "net")],
     )
-    _, runs = record.merged(old, {}, [run("a", "one", "skipped"), run("a", "new")])
-    assert set(runs) == {run("a", "one"), run("a", "new"), run("b", "two", "ok", "net")}
+    now = [run("a", "one", "skipped"), run("a", "dark", "skipped"), run("a", "new")]
+    _, runs = record.merged(old, {}, now)
+    assert set(runs) == {run("a", "one"), *now[1:], run("b", "two", "ok", "net")}
 
 
 def test_the_committed_record_names_no_public_text() -> None:

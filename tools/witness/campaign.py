@@ -223,7 +223,11 @@ def _write(results: list[dict[str, Any]], witness: Witness) -> None:
         )
         for result in results
     ]
-    record.write(*record.merged(old, proofs, runs))
+    proofs_kept, runs_kept = record.merged(old, proofs, runs)
+    known = {(each.group, each.key) for each in (*examples.of_rules(), *examples.of_tests())}
+    record.write(
+        proofs_kept, [run for run in runs_kept if run.group == "corpus" or (run.group, run.key) in known]
+    )
 
 
 def _print_summary(results: list[dict[str, Any]], seconds: float, args: argparse.Namespace) -> None:

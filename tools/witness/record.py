@@ -65,7 +65,7 @@ def merged(
 ) -> tuple[list[Proof], list[Run]]:
     """The record after a run of some groups: what is new replaces what was known of the same group.
 
-    A command that was skipped because its tool is absent here keeps what was seen elsewhere.
+    A command that was skipped because its tool is absent here keeps what was seen elsewhere, if that says anything.
     """
     old_proofs, old_runs = old
     known = {(run.group, run.key): run for run in old_runs}
@@ -73,5 +73,6 @@ def merged(
     kept = [run for run in old_runs if run.group not in fresh]
     for run in runs:
         before = known.get((run.group, run.key))
-        kept.append(before if before is not None and run.outcome == "skipped" else run)
+        elsewhere = before is not None and before.outcome not in ("skipped", "inconclusive")
+        kept.append(before if before is not None and elsewhere and run.outcome == "skipped" else run)
     return [*{**old_proofs, **proofs}.values()], kept
