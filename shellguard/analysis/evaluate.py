@@ -446,9 +446,14 @@ def _effect_fact(
         return
     line = sensitive(value, inquiry) if effect == Effect.READS else None
     inquiry.add(effect, span, because, source, marks_of(line), kind)
-    if effect == Effect.NETWORK and value.sample is None:
+    address = effect == Effect.READS and not value.exact and value.text.startswith(_ADDRESSES)
+    if (effect == Effect.NETWORK or address) and value.sample is None:
         leaves = f"{because}: a word that is not known is sent to another host"
         inquiry.add(Effect.WRITES, span, leaves, source, kind=Kind.SENT)
+
+
+_ADDRESSES = ("http://", "https://", "ftp://", "HTTP://", "HTTPS://", "FTP://")
+"""How a word begins that a tool may open as an address where it opens files (openssl, xmllint)."""
 
 
 def _is_target(place: Option | Operand) -> bool:
