@@ -86,7 +86,7 @@ def dispatch(
 
     with Stop() as stop:
         try:
-            with Board.open(chosen()) as board:
+            with Board.open(chosen(), make=False) as board:
                 dispatcher = Dispatcher(board, at_once=at_once, say=tell)
                 try:
                     dispatcher.open()

@@ -5,8 +5,9 @@ It takes its run, starts the command that was frozen when the card was claimed, 
 `exited(n)` or `signalled(s)`. When it is told to stop it ends everything and says nothing about the card: what that
 means (a timeout, a card that was taken back) only the dispatcher knows. It says nothing either where it does not know.
 
-Its order comes on standard input as JSON, so that no other process can read it: {"board": ADDRESS, "run": ID, "token":
-TEXT, "environment": {NAME: VALUE}, "grace": SECONDS}. What is executed stands in the row of the run, and nowhere else.
+Its order comes on standard input as JSON, so that no other process can read it: {"board": ADDRESS, "run": ID, "record":
+HASH, "token": TEXT, "environment": {NAME: VALUE}, "grace": SECONDS}. What is executed stands in the row of the run, and
+nowhere else; `record` says what that row was when the dispatcher compared it with the profile.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 
 from shellguard.errors import ShellguardError
 from shellguard.workers import cgroup, keeper, processes
@@ -88,6 +90,7 @@ class Order:
 
     board: str
     run: str
+    record: str
     token: str
     environment: dict[str, str]
     grace: float = GRACE
@@ -99,7 +102,7 @@ class Order:
         if not isinstance(said, dict):
             raise ValueError("the order is no object")
         environment = said.get("environment")
-        texts = [said.get(name) for name in ("board", "run", "token")]
+        texts = [said.get(name) for name in ("board", "run", "record", "token")]
         if not isinstance(environment, dict) or not all(isinstance(each, str) and each for each in texts):
             raise ValueError("the order is not complete")
         if not all(isinstance(each, str) and "\0" not in each for each in environment.values()):
@@ -107,8 +110,14 @@ class Order:
         grace = said.get("grace", GRACE)
         if isinstance(grace, bool) or not isinstance(grace, int | float) or not grace >= 0:
             raise ValueError("the grace is no number of seconds")
-        board, run, token = (str(each) for each in texts)
-        return cls(board, run, token, environment, min(float(grace), MAX_GRACE))
+        board, run, record, token = (str(each) for each in texts)
+        return cls(board, run, record, token, environment, min(float(grace), MAX_GRACE))
+
+
+def record_of(run: Run) -> str:
+    """A hash of what a run executes and where: who can write the board cannot change it behind the dispatcher."""
+    record = [run.id, run.card, run.frozen, run.workspace, run.log]
+    return sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 
 def main() -> NoReturn:
@@ -144,7 +153,7 @@ def _taken(order: Order, stop: Stop) -> int:
     me = processes.identity()
     assert me is not None
     try:
-        board = patiently(lambda: Board.open(order.board), stop)
+        board = patiently(lambda: Board.open(order.board, make=False), stop)
         run = patiently(lambda: board.begin(order.run, supervisor=me), stop)
     except BoardError:
         return TORN_DOWN if stop.came() else UNREPORTED
@@ -155,6 +164,9 @@ def _taken(order: Order, stop: Stop) -> int:
             run = found if found is not None and found.supervisor == me and found.ended_at is None else None
     if run is None:
         return STALE
+    if record_of(run) != order.record:
+        _say("the run is not what it was when it was started")
+        return SPAWN_FAILED
     log = CardLog(run.log or os.devnull)
     supervisor = _Supervisor(order, stop, board, run, log)
     try:
@@ -164,7 +176,9 @@ def _taken(order: Order, stop: Stop) -> int:
         log.exited(1)
         raise
     log.exited(status)  # first, since the board may be what does not answer
-    if status != REPORTED:
+    if (
+        status != REPORTED or supervisor.own_word is not None
+    ):  # the board has its word, and not that it is over
         with suppress(BoardError):
             board.exited(run.id, status)
     return status

@@ -22,12 +22,13 @@ import subprocess
 import sys
 import time
 from dataclasses import asdict, dataclass, field
+from functools import cache
 
 from shellguard.approval.store import locked
 from shellguard.board.model import BoardError, BoardUnavailableError, EventKind, Outcome, Status
 from shellguard.board.tables import url_of
 from shellguard.errors import ShellguardError
-from shellguard.workers import command, environment, keeper, processes, profiles, trusted, workspaces
+from shellguard.workers import cgroup, command, environment, keeper, processes, profiles, trusted, workspaces
 from shellguard.workers.engine import Engine
 
 TYPE_CHECKING = False
@@ -63,6 +64,9 @@ OWN_WORD_SECONDS = 120.0
 
 LEAVING_SECONDS = 10.0
 """How long a supervisor may take to leave after its report."""
+
+NOTICE_SECONDS = 15.0
+"""In which a supervisor of another host has seen that its run is closed, and has ended its command."""
 
 SCAN_SECONDS = 1.0
 """Between two looks at all processes of the host."""
@@ -305,7 +309,8 @@ class Dispatcher:
         elif now >= _deadline(run):
             self._end(run, Outcome.TIMED_OUT, now)
         elif run.claim_expires < now:
-            if now - (run.heartbeat_at or run.claimed_at) > max(SILENCE_SECONDS, self.lease):
+            # By leases that were extended and not by the clock, which a host that was asleep finds far ahead.
+            if run.claim_expires - (run.heartbeat_at or run.claimed_at) > max(SILENCE_SECONDS, self.lease):
                 self._end(run, Outcome.RECLAIMED, now)
             else:
                 self.board.extend(run.id, lease=self.lease)
@@ -323,12 +328,12 @@ class Dispatcher:
         elif start.error is not None:
             self._fail(run, Outcome.SPAWN_FAILED, start.error)
         elif start.supervisor is not None:
-            since = self._begins.setdefault(run.id, now)
+            since = self._begins.setdefault(run.id, time.monotonic())
             if not processes.is_running(start.supervisor):
                 self._book_gone(run)
-            elif now - since > BEGIN_SECONDS:
+            elif time.monotonic() - since > BEGIN_SECONDS:
                 processes.send(start.supervisor, processes.KILL)
-        elif now - self._unbegun.setdefault(run.id, now) > PREPARE_SECONDS:
+        elif time.monotonic() - self._unbegun.setdefault(run.id, time.monotonic()) > PREPARE_SECONDS:
             self._fail(run, Outcome.SPAWN_FAILED, f"it was not started in {PREPARE_SECONDS:.0f} s")
 
     def _book_gone(self, run: Run) -> None:
@@ -350,10 +355,12 @@ class Dispatcher:
 
     def _is_gone(self, run: Run) -> bool:
         """Ends what is left of a run whose supervisor is gone; whether nothing is."""
-        # A keeper that is killed too early leaves what it was about to end.
+        # A keeper that is killed too early leaves what it was about to end; its worker may have stopped it.
+        processes.wake(run.keeper)
         processes.wait_gone((run.keeper,), keeper.STUCK_SECONDS + 2)
         for name in (run.keeper, run.child):
             processes.send(name, processes.KILL)
+        cgroup.end(run.id)
         gone = processes.sweep(run.id) and processes.wait_gone((run.keeper, run.child), 1.0)
         if not gone:
             self.say(f"{run.card}: something of its last attempt does not end; it stays as it is")
@@ -361,6 +368,7 @@ class Dispatcher:
 
     def _end(self, run: Run, outcome: str | None, now: float) -> None:
         processes.send(run.supervisor, signal.SIGTERM)
+        processes.wake(run.supervisor)  # its worker may have stopped it
         elapsed = int(now - (run.started_at or now))
         self._endings[run.id] = Ending(run, outcome, elapsed, time.monotonic())
 
@@ -422,11 +430,14 @@ class Dispatcher:
 
     def _may_stay(self, run: Run) -> float:
         """How long the worker of a closed run may stay: long where the word was its own, not at all for others."""
+        return {"worker": OWN_WORD_SECONDS, "command": LEAVING_SECONDS}.get(self._closed_by(run), 0.0)
+
+    def _closed_by(self, run: Run) -> str:
+        """Whose word closed a run; nobody's where the dispatcher did."""
         for event in reversed(self.board.events(run.card)):
             if event.run == run.id and "by" in event.payload:
-                by = event.payload["by"]
-                return {"worker": OWN_WORD_SECONDS, "command": LEAVING_SECONDS}.get(by, 0.0)
-        return 0.0
+                return str(event.payload["by"])
+        return ""
 
     # --- words for the board ------------------------------------------------------------------------------------------
 
@@ -475,6 +486,7 @@ class Dispatcher:
             of_profile[run.profile] = of_profile.get(run.profile, 0) + 1
         room = self.at_once - max(sum(run.host == self.host for run in open_runs), len(self._children))
         loaded: dict[str, Profile | ShellguardError] = {}
+        now_of_runs = cache(processes.of_runs)
         full: set[str] = set()
         seen: set[str] = set()
         while room > 0:
@@ -492,11 +504,36 @@ class Dispatcher:
                     full.add(card.profile)
                     continue
                 seen.add(card.id)
+                if card.started_at is not None and self._still_works(card, now_of_runs):
+                    continue
                 taken = self._claim_card(card, profile)
                 if taken is not None:
                     claimed.append(taken)
                     of_profile[card.profile] = of_profile.get(card.profile, 0) + 1
                     room -= 1
+
+    def _still_works(self, card: Card, of_runs: Callable[[], dict[str, list[int]]]) -> bool:
+        """Whether an earlier run of a card that is ready again was closed by a word, and its worker is not gone yet."""
+        for run in self.board.runs(card.id):
+            if run.host == self.host:
+                works = _has_processes(run) or run.id in of_runs()
+            else:
+                works = run.supervisor_exit is None and time.time() < (run.ended_at or 0) + self._notices(run)
+            if works:
+                return True
+        return False
+
+    def _notices(self, run: Run) -> float:
+        """How long a closed run of another host may still have a worker. It has none where nobody else closed it."""
+        if run.supervisor is None or run.outcome not in (
+            Outcome.COMPLETED,
+            Outcome.BLOCKED,
+            Outcome.RECLAIMED,
+        ):
+            return 0.0
+        return {"worker": OWN_WORD_SECONDS + NOTICE_SECONDS, "operator": NOTICE_SECONDS}.get(
+            self._closed_by(run), 0.0
+        )
 
     def _load(self, name: str) -> Profile | ShellguardError:
         try:
@@ -550,19 +587,17 @@ class Dispatcher:
 
     def _prepare(self, name: str) -> None:
         """The first step of a start: the folders of the card."""
-        run, card = self._open(name)
-        workspaces.prepare(card, _frozen_profile(run).workspace)
+        _, card, profile, _ = self._open(name)
+        workspaces.prepare(card, profile.workspace)
 
     def _spawn(self, name: str) -> str:
         """The second step of a start: its supervisor, as a process of its own. Gives back its name."""
-        run, card = self._open(name)
-        profile = _frozen_profile(run)
-        folders = workspaces.folders_of(card, profile.workspace)
+        run, card, profile, folders = self._open(name)
         token = secrets.token_urlsafe(32)
         order = {
             "board": _whole_address(self.board.address),
             "run": run.id,
-            "home": self.home,
+            "record": command.record_of(run),
             "token": token,
             "grace": profile.grace,
             "environment": environment.build(
@@ -597,12 +632,17 @@ class Dispatcher:
             child.stdin.write(json.dumps(order).encode())
         return started or f"{processes.boot()}:{child.pid}:0"
 
-    def _open(self, name: str) -> tuple[Run, Card]:
+    def _open(self, name: str) -> tuple[Run, Card, Profile, workspaces.Folders]:
+        """A run with what it belongs to. Raises: ShellguardError where it is closed, or not as its profile says."""
         run = self._patiently(lambda: self.board.run(name))
         card = None if run is None else self._patiently(lambda: self.board.card(run.card))
         if run is None or card is None or run.ended_at is not None:
             raise BoardError("its run is closed")
-        return run, card
+        profile = profiles.load(self.home, card.profile)
+        folders = workspaces.folders_of(card, profile.workspace)
+        if not _is_of_profile(run, profile, folders):
+            raise BoardError(f"{profile.path} does not say any more what it said when the card was taken")
+        return run, card, profile, folders
 
     # --- archived cards -----------------------------------------------------------------------------------------------
 
@@ -624,8 +664,10 @@ class Dispatcher:
         card = self.board.card(name)
         if card is None or card.status is not Status.ARCHIVED:
             return True
-        ours = {run.id for run in self.board.runs(name)}
-        if not ours.isdisjoint(processes.of_runs()):
+        runs = self.board.runs(name)
+        if any(run.host == self.host and _has_processes(run) for run in runs):
+            return False
+        if not processes.of_runs().keys().isdisjoint(run.id for run in runs):
             return False
         kept = workspaces.remove(card)
         if kept is not None:
@@ -707,6 +749,34 @@ def _frozen_profile(run: Run) -> Profile:
         if isinstance(value, list):
             words[name] = tuple(value)
     return profiles.Profile(**words)
+
+
+def _is_of_profile(run: Run, profile: Profile, folders: workspaces.Folders) -> bool:
+    """Whether a run is what this host would make of its card. A board can be written by others: it decides nothing."""
+    try:
+        frozen = trusted.Frozen.from_object(run.frozen)
+        known = _frozen_profile(run)
+    except (ShellguardError, KeyError, TypeError):
+        return False
+    search = trusted.default_search() if profile.search is None else profile.search
+    found: tuple[str, ...] = (profile.argv[0],)
+    if not os.path.isabs(profile.argv[0]):
+        found = tuple(os.path.join(folder, profile.argv[0]) for folder in search)
+    if sys.platform == "win32":
+        found = tuple(path + ending for path in found for ending in ("", *trusted.WINDOWS_ENDINGS))
+    return (
+        known == profile
+        and run.profile == profile.name
+        and frozen.argv[0] in found
+        and (frozen.argv[1:], frozen.search) == (profile.argv[1:], search)
+        and run.frozen.get("completion") == profile.completion
+        and (run.workspace, run.log) == (folders.workspace, folders.log)
+    )
+
+
+def _has_processes(run: Run) -> bool:
+    """Whether one of the processes that a run of this host has named still runs, whatever it did to its environment."""
+    return any(processes.is_running(each) for each in (run.supervisor, run.keeper, run.child))
 
 
 def _deadline(run: Run) -> float:

@@ -93,6 +93,12 @@ def send(name: str | None, number: int) -> bool:
     return True
 
 
+def wake(name: str | None) -> None:
+    """Lets the process of this name go on if it was stopped, so that it hears what it is told."""
+    if hasattr(signal, "SIGCONT"):
+        send(name, signal.SIGCONT)
+
+
 def wait_gone(names: Iterable[str | None], seconds: float) -> bool:
     """Waits until none of the processes runs any more; False when one still does after so many seconds."""
     left = [name for name in names if is_running(name)]

@@ -17,7 +17,7 @@ from typing import Any
 
 from shellguard.board.board import Board
 from shellguard.board.model import Card, Event, Run
-from shellguard.workers import environment, keeper, processes, trusted
+from shellguard.workers import command, environment, keeper, processes, trusted
 from shellguard.workers.profiles import Profile
 
 SUPERVISOR = (sys.executable, "-P", "-I", "-m", "shellguard.workers.command")
@@ -154,6 +154,7 @@ class Bench:
             tmp=str(self.top / "tmp"),
         )
         whole = {"board": self.address, "run": run.id, "token": token, "environment": built, "grace": 1.0}
+        whole["record"] = command.record_of(run)
         self.attempts.append(Attempt(self, card, run, {**whole, **order}))
         return self.attempts[-1]
 

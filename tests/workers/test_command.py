@@ -167,19 +167,25 @@ def test_a_row_that_does_not_say_how_to_report(bench: Bench) -> None:
     assert not_started(attempt, "how its command reports")
 
 
+ORDER: dict[str, Any] = {"board": "b", "run": "r", "record": "h", "token": "t", "environment": {}}
+
 WRONG_ENVIRONMENTS: tuple[Any, ...] = ("x", [], {"A": 1}, {"A": "\0"}, None)
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        *(b"", b"{", b"[]", b"null", b'{"board": "x"}', b'{"board": "", "run": "r", "token": "t"}'),
         *(
-            json.dumps({"board": "b", "run": "r", "token": "t", "environment": wrong}).encode()
-            for wrong in WRONG_ENVIRONMENTS
+            b"",
+            b"{",
+            b"[]",
+            b"null",
+            b'{"board": "x"}',
+            b'{"board": "", "run": "r", "record": "h", "token": "t"}',
         ),
-        json.dumps({"board": "b", "run": "r", "token": "t", "environment": {}, "grace": "x"}).encode(),
-        json.dumps({"board": "b", "run": "r", "token": "t", "environment": {}, "grace": True}).encode(),
+        *(json.dumps({**ORDER, "environment": wrong}).encode() for wrong in WRONG_ENVIRONMENTS),
+        *(json.dumps({**ORDER, "grace": wrong}).encode() for wrong in ("x", True, -1, None)),
+        *(json.dumps({**ORDER, name: ""}).encode() for name in ("board", "run", "record", "token")),
         b"[" * 100_000,
     ],
 )
@@ -190,8 +196,7 @@ def test_an_order_that_cannot_be_read(text: bytes) -> None:
 
 
 def test_the_grace_is_clamped_below_the_window_of_the_dispatcher() -> None:
-    order = {"board": "b", "run": "r", "token": "t", "environment": {}, "grace": 100}
-    assert command.Order.read(json.dumps(order).encode()).grace == 4.0
+    assert command.Order.read(json.dumps({**ORDER, "grace": 100}).encode()).grace == 4.0
 
 
 # --- whose run it is --------------------------------------------------------------------------------------------------

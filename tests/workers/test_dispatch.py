@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import sqlite3
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +18,7 @@ import pytest
 
 pytest.importorskip("sqlalchemy", reason="the extra `workers` is not installed", exc_type=ImportError)
 
+from shellguard.workers import processes, profiles, trusted, workspaces
 from tests.approval.repos import Repo
 
 if TYPE_CHECKING:
@@ -334,6 +337,14 @@ def test_words_that_make_no_sense_are_wrong_usage(yard: Yard, words: tuple[str, 
     assert yard.card(card).status == "ready"
 
 
+@pytest.mark.parametrize("words", [(), ("--once",), ("--until-idle",)])
+def test_only_adding_a_card_makes_a_board(yard: Yard, words: tuple[str, ...]) -> None:
+    path = yard.folder / "none" / "board.sqlite"
+    yard.address = str(path)
+    assert "there is no board yet" in yard.dispatch(*words, status=2)
+    assert not path.parent.exists()
+
+
 # --- leases -----------------------------------------------------------------------------------------------------------
 
 
@@ -368,15 +379,19 @@ def test_a_supervisor_that_was_silent_for_too_long_is_ended_and_its_card_taken_b
     from sqlalchemy import update
 
     from shellguard.board.tables import runs
-    from shellguard.workers import processes
 
     card = yard.add(yard.profile("p", "sleep", "300"))
     yard.once()
     run = yard.wait_started(card)
     assert processes.send(run.supervisor, signal.SIGSTOP)
+    long_ago = time.time() - 8000
     with yard.board.engine.begin() as connection:
-        long_ago = time.time() - 4000
-        connection.execute(update(runs).values(heartbeat_at=long_ago, claim_expires=long_ago))
+        # As a host finds it that was asleep: the supervisor had no time to say that it lives.
+        connection.execute(update(runs).values(heartbeat_at=long_ago, claim_expires=long_ago + 900))
+    assert yard.once().reclaimed == []
+    assert yard.run(card).claim_expires > time.time() + 100
+    with yard.board.engine.begin() as connection:
+        connection.execute(update(runs).values(claim_expires=long_ago + 4500))
     assert yard.once().reclaimed == [card]
     assert (yard.card(card).status, yard.card(card).consecutive_failures) == ("ready", 0)
     assert not yard.processes_of(card)
@@ -408,6 +423,94 @@ def test_a_running_card_that_somebody_moves_has_its_tree_torn_down(
     assert yard.card(card).status == {"block": "blocked", "archive": "archived", "complete": "done"}[verb]
     assert yard.card(card).consecutive_failures == 0
     assert len(yard.board.runs(card)) == 1
+
+
+STOPS_ALL = """
+import os, signal, time
+if os.fork() == 0:
+    os.setsid()
+    os.execve("/bin/sleep", ["sleep", "300"], {})
+with open(f"/proc/{os.getppid()}/stat") as file:
+    supervisor = int(file.read().rpartition(")")[2].split()[1])
+os.kill(os.getppid(), signal.SIGSTOP)
+os.kill(supervisor, signal.SIGSTOP)
+time.sleep(300)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc")
+def test_a_command_that_stops_who_watches_it_is_ended_with_its_tree(yard: Yard) -> None:
+    before = _sleeping()
+    card = yard.add(yard.profile("p", sys.executable, "-I", "-c", STOPS_ALL), max_runtime=2, max_retries=1)
+    yard.until_idle()
+    assert yard.event(card, "timed_out").payload["sigkill"] is False
+    assert _sleeping() <= before
+
+
+def _sleeping() -> set[str]:
+    """Processes that sleep as those above do, and have no environment."""
+    import psutil
+
+    return {
+        f"{each.pid}:{each.create_time()}"
+        for each in psutil.process_iter(["cmdline", "status"])
+        if each.info["cmdline"] == ["sleep", "300"] and not psutil.Process(each.pid).environ()
+    }
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_a_card_is_not_taken_again_before_its_last_worker_is_gone(yard: Yard, hidden: bool) -> None:
+    there = yard.folder / "there"
+    # One that throws its environment away is known by what the board says about its run.
+    forget = "exec env -i " if hidden else "exec "
+    fool = "trap '' TERM; echo there; while :; do sleep 0.1; done"
+    card = yard.add(
+        yard.profile(
+            "p", f"if mkdir {there}; then {forget}sh -c {shlex.quote(fool)}; else touch {there}/twice; fi"
+        )
+    )
+    yard.once()
+    run = yard.wait_started(card)
+    yard.wait(there.exists)
+    assert yard.board.block(card, reason="x")
+    assert yard.board.unblock(card)
+    lasted = []
+    with yard.dispatcher() as dispatcher:
+        while yard.card(card).status == "ready":
+            dispatcher.one_pass()
+            lasted.append(processes.is_running(run.child))
+            assert len(yard.board.runs(card)) == 1 or not lasted[-1], "the card runs twice at once"
+            time.sleep(0.05)
+    assert lasted[0]
+    yard.wait_for(card, "done")
+    assert [str(each.outcome) for each in yard.board.runs(card)] == ["blocked", "completed"]
+    assert (there / "twice").exists()
+
+
+@pytest.mark.parametrize(
+    "by, ended, exited, taken",
+    [
+        ("operator", 1, None, False),
+        ("operator", 60, None, True),
+        ("operator", 1, 4, True),
+        ("worker", 60, None, False),
+        ("worker", 1, 0, True),
+        ("worker", 200, None, True),
+        ("command", 1, None, True),
+    ],
+)
+def test_a_worker_of_another_host_has_time_to_see_that_its_card_moved(
+    yard: Yard, by: str, ended: float, exited: int | None, taken: bool
+) -> None:
+    card = yard.add(yard.profile("p", "true"))
+    words: dict[str, Any] = {"host": "elsewhere", "dispatcher": "x:1:1", "token_hash": "", "frozen": {}}
+    run = yard.board.claim(card, profile="p", lease=3600, **words)
+    assert run is not None
+    assert yard.board.begin(run.id, supervisor="x:2:2")
+    assert yard.board.block(card, run=run.id, reason="x", by=by, now=time.time() - ended)
+    assert exited is None or yard.board.exited(run.id, exited)
+    assert yard.board.unblock(card)
+    assert yard.once().claimed == ([card] if taken else [])
 
 
 def test_an_archived_card_loses_its_folders_and_keeps_its_log(yard: Yard) -> None:
@@ -513,6 +616,57 @@ def test_no_workspace_of_a_card_changes_what_is_executed(yard: Yard) -> None:
     yard.until_idle()
     assert yard.card(card).status == "done", yard.run(card).error
     assert not (yard.folder / "pwned").exists()
+
+
+def _forged(words: dict[str, Any], change: str, folder: Path) -> None:
+    """Makes another run of what a dispatcher would claim."""
+    frozen = words["frozen"]
+    if change == "another program":
+        frozen |= trusted.resolve(
+            ["/bin/sh", "-c", f"touch {folder / 'ran'}"], None, workspace=None
+        ).as_object()
+    elif change == "its profile as well":
+        _forged(words, "another program", folder)
+        frozen["profile"] |= {"argv": frozen["argv"], "path": "/x"}
+    elif change == "other words":
+        frozen["argv"] = [frozen["argv"][0], "-c", f"touch {folder / 'ran'}"]
+    elif change == "a search path":
+        frozen["search"] = ["/usr/bin"]
+    elif change == "variables of the dispatcher":
+        frozen["profile"]["environment"] = ["SECRET"]
+    elif change == "its end":
+        frozen["completion"] = "self_reported"
+    elif change == "no profile":
+        del frozen["profile"]
+    else:
+        words[change] = str(folder / "ran")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *("another program", "its profile as well", "other words", "a search path", "its end", "no profile"),
+        *("variables of the dispatcher", "workspace", "log"),
+    ],
+)
+def test_a_run_that_somebody_wrote_into_the_board_does_not_run(yard: Yard, change: str) -> None:
+    card = yard.add(yard.profile("p", f"touch {yard.folder / 'right'}"), max_retries=1)
+    profile = profiles.load(str(yard.home), "p")
+    folders = workspaces.folders_of(yard.card(card), "scratch")
+    frozen = trusted.resolve(profile.argv, None, workspace=folders.workspace).as_object()
+    words: dict[str, Any] = {
+        "frozen": frozen | {"completion": "exit_code", "profile": asdict(profile)},
+        "workspace": folders.workspace,
+        "log": folders.log,
+    }
+    _forged(words, change, yard.folder)
+    words |= {"host": processes.host(), "dispatcher": "x:1:1", "token_hash": "", "lease": 3600}
+    assert yard.board.claim(card, profile="p", **words) is not None
+    yard.until_idle()
+    assert str(yard.run(card).outcome) == "spawn_failed"
+    assert "does not say any more what it said" in (yard.run(card).error or "")
+    assert not (yard.folder / "ran").exists()
+    assert not (yard.folder / "right").exists()
 
 
 @pytest.mark.parametrize("profile", ["../p", "/etc", "p/../p", "p\0", "P", "profiles/p", "."])

@@ -264,6 +264,26 @@ def test_the_row_cannot_be_changed_to_another_program_by_a_swap_after_the_claim(
     assert not (bench.top / "said").exists()
 
 
+@pytest.mark.parametrize("column", ["frozen", "workspace", "log"])
+def test_the_row_cannot_be_changed_behind_the_dispatcher(bench: Bench, column: str) -> None:
+    from sqlalchemy import update
+
+    from shellguard.board.tables import runs
+
+    attempt = bench.claim("touch", "right")
+    other = {
+        "frozen": attempt.run.frozen
+        | trusted.resolve(["touch", str(bench.top / "wrong")], None, workspace=None).as_object(),
+        "workspace": str(bench.top),
+        "log": str(bench.top / "wrong"),
+    }
+    with bench.board.engine.begin() as connection:
+        connection.execute(update(runs).values({column: other[column]}))
+    assert attempt.start().wait() == command.SPAWN_FAILED
+    assert not (bench.top / "wrong").exists()
+    assert not list(bench.top.rglob("right"))
+
+
 # --- a profile grants nothing -----------------------------------------------------------------------------------------
 
 GATES = """

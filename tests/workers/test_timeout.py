@@ -234,8 +234,11 @@ def test_two_timeouts_trip_the_breaker(yard: Yard, command: str) -> None:
     assert not yard.all_processes()
 
 
-def test_a_supervisor_that_does_not_answer_is_killed_and_its_tree_with_it(yard: Yard) -> None:
-    """It is stopped, so that it cannot hear the signal: the record says that it took a SIGKILL."""
+def test_a_supervisor_that_does_not_answer_is_killed_and_its_tree_with_it(
+    yard: Yard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It hangs, as one does that is stopped and cannot be woken: the record says that it took a SIGKILL."""
+    monkeypatch.setattr(processes, "wake", lambda name: None)
     card = yard.add(yard.profile("p", "trap '' TERM; setsid sleep 300 & sleep 300", max_runtime=LIMIT))
     yard.once()
     run = yard.wait_started(card)
