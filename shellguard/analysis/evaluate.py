@@ -452,8 +452,8 @@ def _effect_fact(
         inquiry.add(Effect.WRITES, span, leaves, source, kind=Kind.SENT)
 
 
-_ADDRESSES = ("http://", "https://", "ftp://", "HTTP://", "HTTPS://", "FTP://")
-"""How a word begins that a tool may open as an address where it opens files (openssl, xmllint)."""
+_ADDRESSES = ("http://", "https://", "ftp://", "ssh://", "HTTP://", "HTTPS://", "FTP://", "SSH://")
+"""How a word begins that a tool may open as an address where it opens files (openssl, xmllint, hg)."""
 
 
 def _is_target(place: Option | Operand) -> bool:
