@@ -224,26 +224,42 @@ def end_orphans(leader: int | None) -> list[int]:
     Gives back what does not go: a process of another user, or one that the system does not let go.
     """
     limit = time.monotonic() + STUCK_SECONDS
-    while True:
-        found = reaped(leader)
-        if not found or time.monotonic() >= limit:
-            return found
-        for pid in found:
+    # Until nobody is listed: one that has ended since may have left a child, which only the next list shows.
+    while listed := below(os.getpid(), leader):
+        children, others = waited_for(listed)
+        if (children or others) and time.monotonic() >= limit:
+            return [*children, *others]
+        for pid in children:
+            # Who forks and ends is gone before it is hit; a signal to its group meets all of it at once.
+            # The number is still its own, since nobody has waited for it.
+            with suppress(ProcessLookupError, PermissionError):
+                group = os.getpgid(pid)
+                if group != os.getpgid(0):
+                    os.killpg(group, signal.SIGKILL)
+        for pid in (*children, *others):
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
-        time.sleep(POLL_SECONDS / 20)
+        if children or others:
+            time.sleep(POLL_SECONDS / 20)
+    return []
 
 
 def reaped(leader: int | None) -> list[int]:
     """Waits for what has ended below this process, but for the leader; gives back what has not."""
-    found = []
-    for pid in below(os.getpid(), leader):
+    children, others = waited_for(below(os.getpid(), leader))
+    return [*children, *others]
+
+
+def waited_for(listed: list[int]) -> tuple[list[int], list[int]]:
+    """Waits for those of some processes that have ended; gives back the children that have not, and those of others."""
+    children, others = [], []
+    for pid in listed:
         try:
             if os.waitpid(pid, os.WNOHANG)[0] == 0:
-                found.append(pid)
+                children.append(pid)
         except ChildProcessError:
-            found.append(pid)  # a grandchild: it is a child in the next round, or gone
-    return found
+            others.append(pid)  # a grandchild: it is a child in the next round, or gone
+    return children, others
 
 
 def below(top: int, leader: int | None) -> list[int]:

@@ -182,6 +182,26 @@ def test_a_process_that_hops_is_caught(bench: Bench) -> None:
     assert attempt.left() == []
 
 
+@pytest.mark.parametrize("alone", ["", "os.setsid()"])
+def test_a_process_that_hops_without_a_pause_is_gone_before_the_report(bench: Bench, alone: str) -> None:
+    """What is found has ended by then, and only its child is left: nothing is gone before nobody is listed any more."""
+    hop = f"while time.time() < {time.time() + 40}:\n    if os.fork(): os._exit(0)\n    {alone}\n"
+    text = f"import os, subprocess, sys, time\nhop = 'import os, time; os.setsid()\\n' + {hop!r}\n"
+    text += "subprocess.Popen([sys.executable, '-I', '-S', '-c', hop], env={})\ntime.sleep(0.5)"
+    status, attempt = bench.do(*bench.python(text))
+    assert (status, attempt.run.exit_code) == (command.REPORTED, 0)
+    hopping = [each for each in os.listdir("/proc") if each.isdigit() and _words(each)[-1:] == [hop.encode()]]
+    assert hopping == []
+
+
+def _words(pid: str) -> list[bytes]:
+    """The command line of a process, without what comes before the text of a hopper; nothing when it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").split(b"os.setsid()\n", 1)
+    except OSError:
+        return []
+
+
 def test_a_process_that_cannot_be_ended_is_named_and_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """One of another user, say: the report is not held up for ever."""
     monkeypatch.setattr(keeper, "STUCK_SECONDS", 0.2)
