@@ -218,7 +218,6 @@ class Board(Reader):
         host: str,
         dispatcher: str,
         lease: float,
-        token_hash: str,
         frozen: Mapping[str, Any],
         max_runtime: float | None = None,
         workspace: str | None = None,
@@ -266,7 +265,6 @@ class Board(Reader):
                     claim_expires=expires,
                     max_runtime=max_runtime,
                     frozen=dict(frozen),
-                    token_hash=token_hash,
                     workspace=clean(workspace),
                     log=clean(log),
                 )

@@ -106,11 +106,6 @@ def pid_of(identity: str | None) -> int | None:
     return int(identity.split(":")[1])
 
 
-def start_of(identity: str | None) -> str | None:
-    """The start time in `BOOT:PID:START`."""
-    return None if identity is None else identity.split(":", 2)[2]
-
-
 @dataclass(frozen=True, slots=True)
 class Card:
     """A piece of work. A retry restores its `phase`; `settings` are for agents; `request` names an approval."""
@@ -171,7 +166,6 @@ class Run:
     ended_at: float | None
     max_runtime: float | None
     frozen: dict[str, Any]
-    token_hash: str
     supervisor: str | None
     supervisor_exit: int | None
     child: str | None
@@ -184,30 +178,16 @@ class Run:
         return pid_of(self.supervisor)
 
     @property
-    def supervisor_started(self) -> str | None:
-        return start_of(self.supervisor)
-
-    @property
     def child_pid(self) -> int | None:
         return pid_of(self.child)
-
-    @property
-    def child_started(self) -> str | None:
-        return start_of(self.child)
 
     @property
     def keeper_pid(self) -> int | None:
         return pid_of(self.keeper)
 
-    @property
-    def keeper_started(self) -> str | None:
-        return start_of(self.keeper)
-
     def as_object(self) -> dict[str, Any]:
-        """The run as JSON has it: without the token, and with the numbers of the processes."""
-        value = {**asdict(self), "supervisor_pid": self.supervisor_pid, "child_pid": self.child_pid}
-        del value["token_hash"]
-        return value
+        """The run as JSON has it, with the numbers of the processes."""
+        return {**asdict(self), "supervisor_pid": self.supervisor_pid, "child_pid": self.child_pid}
 
 
 @dataclass(frozen=True, slots=True)

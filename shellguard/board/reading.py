@@ -11,7 +11,7 @@ from typing import Any, Self
 from sqlalchemy import Connection, Engine, func, or_, select
 
 from shellguard.board.model import LANES, Card, Event, History, Run, Status
-from shellguard.board.statements import card_from, children_of, event_from, moment_of, run_from
+from shellguard.board.statements import card_from, children_of, event_from, run_from
 from shellguard.board.tables import cards, events, links, runs, said_plainly, shown
 
 
@@ -104,16 +104,6 @@ class Reader:
         query = select(runs).where(runs.c.ended_at.is_(None)).order_by(runs.c.claimed_at, runs.c.id)
         if host is not None:
             query = query.where(runs.c.host == host)
-        with self._read() as connection:
-            return [run_from(row) for row in connection.execute(query)]
-
-    def expired(self, now: float | None = None) -> list[Run]:
-        """Open runs whose lease is over."""
-        query = (
-            select(runs)
-            .where(runs.c.ended_at.is_(None), runs.c.claim_expires < moment_of(now))
-            .order_by(runs.c.claim_expires, runs.c.id)
-        )
         with self._read() as connection:
             return [run_from(row) for row in connection.execute(query)]
 

@@ -121,7 +121,6 @@ runs = Table(
     Column("ended_at", Float(53)),
     Column("max_runtime", Float(53)),
     Column("frozen", _JSON, nullable=False),
-    Column("token_hash", Text, nullable=False),
     Column("supervisor", Text),
     Column("supervisor_exit", _NUMBER),
     Column("child", Text),

@@ -346,7 +346,7 @@ def complete_(summary: str, as_json: bool, card_id: str | None) -> None:
     name = _named(card_id)
     desk = desk_of()
     if desk is not None:
-        _at_desk(desk, "complete", name, summary=summary)
+        _told(desk, "complete", name, as_json, summary=summary)
         return
     with opened() as found:
         card_of(found, name)
@@ -368,7 +368,7 @@ def block_(reason: str, kind: str | None, as_json: bool, card_id: str | None) ->
     name = _named(card_id)
     desk = desk_of()
     if desk is not None:
-        _at_desk(desk, "block", name, reason=reason, kind=kind)
+        _told(desk, "block", name, as_json, reason=reason, kind=kind)
         return
     with opened() as found:
         card_of(found, name)
@@ -391,7 +391,7 @@ def heartbeat_(note: str, lease: float, as_json: bool, card_id: str | None) -> N
     name = _named(card_id)
     desk = desk_of()
     if desk is not None:
-        _at_desk(desk, "heartbeat", name, note=note)
+        _told(desk, "heartbeat", name, as_json, note=note)
         return
     with opened() as found:
         run = card_of(found, name).current_run
@@ -445,6 +445,13 @@ def _finish(board: Board, name: str, done: bool, what: str, as_json: bool) -> No
         fail(f"{name} is {card.status}: it cannot be {what}", REFUSED)
     if not as_json:
         say(line_of(card))
+
+
+def _told(desk: str, verb: str, card: str, as_json: bool, **values: Any) -> None:
+    """Says something at the desk, and prints the card as it is then."""
+    _at_desk(desk, verb, card, **values)
+    if as_json:
+        print_json(_at_desk(desk, "show", card))
 
 
 def _at_desk(desk: str, verb: str, card: str, **values: Any) -> dict[str, Any]:

@@ -54,8 +54,10 @@ def chosen() -> str | None:
 
 def desk_of() -> str | None:
     """The address of the desk of a worker, where that stands in the place of a board."""
+    from shellguard.workers.desk import is_desk
+
     address = chosen() or os.environ.get("SHELLGUARD_BOARD", "")
-    return address if address.startswith(("unix:", "tcp:")) else None
+    return address if is_desk(address) else None
 
 
 @contextmanager

@@ -566,7 +566,6 @@ class Dispatcher:
             host=self.host,
             dispatcher=self.name,
             lease=self.lease,
-            token_hash="",
             frozen=frozen,
             max_runtime=limit,
             workspace=None if folders is None else folders.workspace,

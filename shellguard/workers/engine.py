@@ -36,7 +36,6 @@ VERSION = "cards-1"
 """Of the workflow below: DBOS goes on with a workflow only where its version is the same."""
 
 THREADS = 16
-RECOVERY_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,6 @@ def try_to_claim(board: Board, card: str, *, now: float = NOW) -> Run | None:
         host="h",
         dispatcher="d",
         lease=900,
-        token_hash="0",
         frozen={"argv": ["/x"]},
         now=now,
     )

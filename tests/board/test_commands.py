@@ -94,7 +94,6 @@ def test_a_card_is_added_looked_at_and_done(here: Board) -> None:
         "exit_code": 0,
         "error": None,
     }
-    assert "token_hash" not in shown
     assert [event["kind"] for event in found["events"]] == ["created", "claimed", "completed"]
     assert all({"kind", "payload", "at", "run"} <= set(event) for event in found["events"])
 
@@ -269,7 +268,6 @@ def test_nothing_on_a_card_reaches_the_terminal_as_it_is(here: Board, tmp_path: 
         host=HOSTILE,
         dispatcher=HOSTILE,
         lease=9,
-        token_hash="",
         frozen={},
         log=str(log),
     )
@@ -314,7 +312,6 @@ def test_the_log_of_a_card(here: Board, tmp_path: Path) -> None:
             host="elsewhere",
             dispatcher="d",
             lease=9,
-            token_hash="",
             frozen={},
             log=str(log),
         )
@@ -457,7 +454,6 @@ def waiting(board: Board, repo: Repo, command: str = GATED) -> tuple[str, Reques
         host="h",
         dispatcher="d",
         lease=9,
-        token_hash="",
         frozen={},
         workspace=str(repo.top),
     )

@@ -86,6 +86,15 @@ def test_what_a_worker_says(
         assert done.stdout == ""
 
 
+@pytest.mark.parametrize("words", [("complete",), ("block", "--reason", "r"), ("heartbeat",)])
+def test_what_a_worker_says_is_answered_as_json_when_it_asks(
+    served: Served, cards: Call, words: tuple[str, ...]
+) -> None:
+    done = cards(*words, "--json")
+    assert (done.returncode, done.json()) == (0, {"schema": 1, "id": CARD, "title": "t"})
+    assert [asked for asked, _ in served.asked] == [words[0], "show"]
+
+
 def test_a_word_that_is_refused(served: Served, cards: Call) -> None:
     served.answer = {"ok": False, "error": "not yours\x1b[2J any more"}
     done = cards("complete")

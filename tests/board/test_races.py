@@ -130,7 +130,7 @@ with Board.open(sys.stdin.readline().strip()) as board:
         if not found:
             break
         for card in found:
-            run = board.claim(card.id, profile="p", host="h", dispatcher=me, lease=900, token_hash="", frozen={})
+            run = board.claim(card.id, profile="p", host="h", dispatcher=me, lease=900, frozen={})
             if run is None:
                 continue
             assert board.begin(run.id, supervisor=f"boot:{me}:1") is not None

@@ -108,9 +108,7 @@ def test_one_card(served: Server) -> None:
 def test_text_of_a_card_is_text(served: Server) -> None:
     board = served.board
     card = board.add(HOSTILE, profile=HOSTILE, body=HOSTILE, workspace=HOSTILE, settings={HOSTILE: HOSTILE})
-    opened = board.claim(
-        *(card.id,), profile=HOSTILE, host=HOSTILE, dispatcher=HOSTILE, lease=9, token_hash="", frozen={}
-    )
+    opened = board.claim(*(card.id,), profile=HOSTILE, host=HOSTILE, dispatcher=HOSTILE, lease=9, frozen={})
     assert opened is not None
     assert board.heartbeat(opened.id, lease=9, note=HOSTILE)
     assert board.block(card.id, reason=HOSTILE, metadata={HOSTILE: HOSTILE})

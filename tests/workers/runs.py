@@ -136,7 +136,6 @@ class Bench:
             host=processes.host(),
             dispatcher="test",
             lease=900,
-            token_hash="",
             frozen=frozen,
             workspace=str(self.workspace),
             log=log,

@@ -350,7 +350,7 @@ def test_only_adding_a_card_makes_a_board(yard: Yard, words: tuple[str, ...]) ->
 
 def test_a_run_of_another_host_is_taken_back_when_its_lease_is_over(yard: Yard) -> None:
     card = yard.add(yard.profile("p", "true"))
-    words: dict[str, Any] = {"host": "elsewhere", "dispatcher": "x:1:1", "token_hash": "", "frozen": {}}
+    words: dict[str, Any] = {"host": "elsewhere", "dispatcher": "x:1:1", "frozen": {}}
     assert yard.board.claim(card, profile="p", lease=3600, **words) is not None
     yard.once()
     assert yard.card(card).status == "running"
@@ -503,7 +503,7 @@ def test_a_worker_of_another_host_has_time_to_see_that_its_card_moved(
     yard: Yard, by: str, ended: float, exited: int | None, taken: bool
 ) -> None:
     card = yard.add(yard.profile("p", "true"))
-    words: dict[str, Any] = {"host": "elsewhere", "dispatcher": "x:1:1", "token_hash": "", "frozen": {}}
+    words: dict[str, Any] = {"host": "elsewhere", "dispatcher": "x:1:1", "frozen": {}}
     run = yard.board.claim(card, profile="p", lease=3600, **words)
     assert run is not None
     assert yard.board.begin(run.id, supervisor="x:2:2")
@@ -660,7 +660,7 @@ def test_a_run_that_somebody_wrote_into_the_board_does_not_run(yard: Yard, chang
         "log": folders.log,
     }
     _forged(words, change, yard.folder)
-    words |= {"host": processes.host(), "dispatcher": "x:1:1", "token_hash": "", "lease": 3600}
+    words |= {"host": processes.host(), "dispatcher": "x:1:1", "lease": 3600}
     assert yard.board.claim(card, profile="p", **words) is not None
     yard.until_idle()
     assert str(yard.run(card).outcome) == "spawn_failed"

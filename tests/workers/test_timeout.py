@@ -93,7 +93,6 @@ NAMES = {
             "started_at",
             "ended_at",
             "frozen",
-            "token_hash",
             "supervisor",
             "supervisor_exit",
             "child",
