@@ -344,13 +344,14 @@ class Board(Reader):
             one(connection.execute(statement).rowcount)
             return True
 
-    def exited(self, run: str, status: int) -> bool:
-        """Writes down how the supervisor of a run ended, once. It says nothing about the card."""
+    def exited(self, run: str, status: int, *, now: float | None = None) -> bool:
+        """Writes down how the supervisor of a run ended, once, as its last heartbeat. The card stays as it is."""
+        moment = moment_of(now)
         with self._write() as connection:
             statement = (
                 update(runs)
                 .where(runs.c.id == run, runs.c.supervisor_exit.is_(None))
-                .values(supervisor_exit=status)
+                .values(supervisor_exit=status, heartbeat_at=moment)
             )
             return connection.execute(statement).rowcount == 1
 

@@ -346,7 +346,11 @@ class Dispatcher:
         if not self._is_gone(found):
             return
         status = self._left.get(run.id, found.supervisor_exit)
-        if status == command.SPAWN_FAILED:
+        lasted = (found.heartbeat_at or 0.0) - (found.started_at or 0.0)
+        if status == command.TORN_DOWN and lasted >= (found.max_runtime or math.inf):
+            # Another dispatcher of this host asked it to end, or one that was killed over it.
+            self._book_ending(Ending(found, Outcome.TIMED_OUT, int(lasted), 0.0))
+        elif status == command.SPAWN_FAILED:
             self._fail(found, Outcome.SPAWN_FAILED, _last_words(found) or "it could not be started")
         else:
             error = _how(status)

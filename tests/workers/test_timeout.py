@@ -252,6 +252,25 @@ def test_a_supervisor_that_does_not_answer_is_killed_and_its_tree_with_it(
     assert not yard.processes_of(card)
 
 
+@pytest.mark.parametrize("late", [True, False])
+def test_a_supervisor_that_another_dispatcher_asked_to_end_timed_out(yard: Yard, late: bool) -> None:
+    """Who finds it gone need not be who asked, and a signal that came before the time was over is no timeout."""
+    card = yard.add(yard.profile("p", "sleep", "300", max_runtime=LIMIT), max_retries=1)
+    yard.once()
+    run = yard.wait_started(card)
+    if late:
+        time.sleep(LIMIT + 0.1)
+    assert processes.send(run.supervisor, signal.SIGTERM)
+    assert processes.wait_gone((run.supervisor,), 30)
+    time.sleep(LIMIT)
+    yard.once()
+    assert str(yard.run(card).outcome) == ("timed_out" if late else "crashed")
+    if late:
+        assert yard.run(card).error == f"elapsed {LIMIT}s > limit {LIMIT}s"
+        assert yard.event(card, "timed_out").payload["sigkill"] is False
+    assert (yard.card(card).status, yard.card(card).consecutive_failures) == ("blocked", 1)
+
+
 def test_a_tree_that_ignores_the_signal_is_gone_within_the_grace(yard: Yard) -> None:
     card = yard.add(
         yard.profile("p", "trap '' TERM; sleep 300 & sleep 300; sleep 300", max_runtime=LIMIT, grace=1)
