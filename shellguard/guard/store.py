@@ -91,6 +91,9 @@ class Store:
             os.close(self._file)
             self._file = -1
 
+    def __del__(self) -> None:
+        self.close()  # a controller for each session would use up the descriptors of its process
+
     # --- under the lock ---------------------------------------------------------------------------------------
 
     def _state(self, session: int, config: GuardConfig) -> State:

@@ -50,6 +50,24 @@ def test_calls_of_many_processes_add_up(tmp_path: Path) -> None:
     assert b"cat a" not in path.read_bytes()
 
 
+def test_a_store_that_nobody_holds_has_closed_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[int] = []
+    close = os.close
+
+    def noted(descriptor: int) -> None:
+        closed.append(descriptor)
+        close(descriptor)
+
+    monkeypatch.setattr(os, "close", noted)
+    guard = Controller(config(), store=Store(str(tmp_path / "calls")))
+    guard.before(CALL)
+    assert not closed
+    del guard
+    assert len(closed) == 1
+
+
 def test_the_file_says_the_same_as_memory(tmp_path: Path) -> None:
     """A state that was read from records is the state that wrote them, decision by decision."""
     drawn = random.Random(5)
