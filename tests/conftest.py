@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from pathlib import Path
 
@@ -35,6 +36,12 @@ settings.load_profile("ci")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A script's `pytest &` begins so, and hands it on to what the tests start and interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """For `-n auto`: half as many again as processors, as many tests wait for processes that they started or stopped."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return processors + (processors + 1) // 2
 
 
 @pytest.fixture(scope="session")

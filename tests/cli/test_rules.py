@@ -284,7 +284,13 @@ def test_new_says_what_it_runs_and_runs_it_in_an_empty_folder(place: Place) -> N
 
 @pytest.mark.skipif(os.name == "nt", reason="the tools are shell scripts")
 @pytest.mark.parametrize(
-    "script", ["sleep 60", "sleep 60 & exec sleep 61", "yes", "trap '' TERM; while :; do :; done"]
+    "script",
+    [
+        pytest.param("sleep 60", marks=pytest.mark.slow),
+        "sleep 60 & exec sleep 61",
+        "yes",
+        pytest.param("trap '' TERM; while :; do :; done", marks=pytest.mark.slow),
+    ],
 )
 def test_new_waits_for_no_tool(place: Place, script: str) -> None:
     place.tool("frob", script)

@@ -707,6 +707,7 @@ def test_a_file_that_stays_locked_is_left_to_the_dispatcher(bench: Bench) -> Non
     assert card_log.exit_status(str(bench.top / f"{attempt.card_id}.log")) == command.UNREPORTED
 
 
+@pytest.mark.slow
 def test_a_board_that_cannot_be_opened(bench: Bench) -> None:
     attempt = bench.claim("sh", "-c", "touch ran", board="postgresql://nobody:secret@127.0.0.1:9/nothing")
     began = time.monotonic()

@@ -78,6 +78,7 @@ def test_a_server_that_is_away_at_the_report_is_asked_again(shared_yard: Yard, p
     assert (yard.card(card).consecutive_failures, len(yard.board.runs(card))) == (0, 1)
 
 
+@pytest.mark.slow
 def test_a_report_that_no_server_took_is_left_to_the_dispatcher(
     shared_yard: Yard, postgresql: Server
 ) -> None:
