@@ -39,7 +39,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """For `-n auto`: half as many again as processors, as many tests wait for processes that they started or stopped."""
+    """For `-n auto`: half as many again as processors, as many tests wait for processes that they started."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return processors + (processors + 1) // 2
 
