@@ -223,6 +223,7 @@ def test_a_second_supervisor_of_a_run_leaves(bench: Bench) -> None:
     assert attempt.card.status == "done"
 
 
+@pytest.mark.slow
 def test_a_card_that_an_operator_moves_keeps_that_and_the_command_ends(bench: Bench) -> None:
     moves: list[Any] = [
         lambda card: bench.board.block(card, reason="operator says no"),

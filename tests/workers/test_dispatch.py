@@ -209,7 +209,9 @@ def test_the_higher_priority_comes_first_then_the_older(yard: Yard) -> None:
     assert order.read_text().split() == [cards[1], cards[2], cards[0], cards[3]]
 
 
-@pytest.mark.parametrize("at_once, of_profile, most", [(3, None, 3), (8, 2, 2), (1, 5, 1)])
+@pytest.mark.parametrize(
+    "at_once, of_profile, most", [(3, None, 3), (8, 2, 2), pytest.param(1, 5, 1, marks=pytest.mark.slow)]
+)
 def test_no_more_workers_at_once_than_allowed(
     yard: Yard, at_once: int, of_profile: int | None, most: int
 ) -> None:
@@ -375,6 +377,7 @@ def test_the_lease_of_a_supervisor_that_lives_is_extended(yard: Yard) -> None:
     yard.wait_for(card, "done")
 
 
+@pytest.mark.slow
 def test_a_supervisor_that_was_silent_for_too_long_is_ended_and_its_card_taken_back(yard: Yard) -> None:
     from sqlalchemy import update
 
@@ -405,7 +408,13 @@ TREE = (
 
 
 @pytest.mark.parametrize(
-    "verb, attended", [("block", True), ("archive", True), ("complete", True), ("block", False)]
+    "verb, attended",
+    [
+        ("block", True),
+        ("archive", True),
+        ("complete", True),
+        pytest.param("block", False, marks=pytest.mark.slow),
+    ],
 )
 def test_a_running_card_that_somebody_moves_has_its_tree_torn_down(
     yard: Yard, verb: str, attended: bool

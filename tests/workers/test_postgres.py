@@ -26,6 +26,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 def test_two_dispatchers_do_each_card_once(shared_yard: Yard) -> None:
     yard = shared_yard
     done = yard.folder / "done"
