@@ -316,33 +316,15 @@ class Board(Reader):
         """A run lives: its lease counts from now. False when it is not current any more. Only a `note` is an event."""
         moment = moment_of(now)
         with self._write() as connection:
-            found = locked_by_run(connection, run)
-            if found is None or not move(connection, found, moment, claim_expires=moment + lease):
-                return False
-            statement = (
-                update(runs)
-                .where(runs.c.id == run, runs.c.ended_at.is_(None))
-                .values(heartbeat_at=moment, claim_expires=moment + lease)
-            )
-            one(connection.execute(statement).rowcount)
-            if note is not None:
+            found = _leased(connection, run, lease, moment, heartbeat_at=moment)
+            if found is not None and note is not None:
                 say(connection, found.id, run, EventKind.HEARTBEAT, {"note": clean(note)}, moment)
-            return True
+            return found is not None
 
     def extend(self, run: str, *, lease: float, now: float | None = None) -> bool:
         """The lease of a run counts from now, though it did not say that it lives. False when it is not current."""
-        moment = moment_of(now)
         with self._write() as connection:
-            found = locked_by_run(connection, run)
-            if found is None or not move(connection, found, moment, claim_expires=moment + lease):
-                return False
-            statement = (
-                update(runs)
-                .where(runs.c.id == run, runs.c.ended_at.is_(None))
-                .values(claim_expires=moment + lease)
-            )
-            one(connection.execute(statement).rowcount)
-            return True
+            return _leased(connection, run, lease, moment_of(now)) is not None
 
     def exited(self, run: str, status: int, *, now: float | None = None) -> bool:
         """Writes down how the supervisor of a run ended, once, as its last heartbeat. The card stays as it is."""
@@ -625,3 +607,17 @@ class Board(Reader):
 
 class _TakenError(Exception):
     """The name of a new card belongs to another."""
+
+
+def _leased(connection: Connection, run: str, lease: float, now: float, **values: Any) -> Card | None:
+    """Lets the lease of a run count from now; its card, or None when the run is not current any more."""
+    found = locked_by_run(connection, run)
+    if found is None or not move(connection, found, now, claim_expires=now + lease):
+        return None
+    statement = (
+        update(runs)
+        .where(runs.c.id == run, runs.c.ended_at.is_(None))
+        .values(claim_expires=now + lease, **values)
+    )
+    one(connection.execute(statement).rowcount)
+    return found

@@ -106,11 +106,6 @@ class Pass:
         """The pass as JSON has it."""
         return asdict(self)
 
-    def add(self, other: Pass) -> None:
-        """Adds what another pass did."""
-        for name, found in asdict(other).items():
-            getattr(self, name).extend(found)
-
 
 @dataclass(slots=True)
 class Ending:

@@ -99,16 +99,6 @@ def root(home: str | None = None) -> str:
     return os.path.dirname(above) if os.path.basename(above) == FOLDER else real
 
 
-def names(home: str | None = None) -> list[str]:
-    """The names of all profiles that have a file; it may be wrong."""
-    folder = os.path.join(root(home), FOLDER)
-    try:
-        found = sorted(os.listdir(folder))
-    except OSError:
-        return []
-    return [each for each in found if NAME.match(each) and os.path.isfile(os.path.join(folder, each, FILE))]
-
-
 def load(home: str | None, name: str) -> Profile:
     """The profile of a name. Raises: ProfileError."""
     top = root(home)

@@ -286,12 +286,3 @@ def test_a_pipe_and_a_folder_are_no_profile(tmp_path: Path) -> None:
     file.mkdir()
     with pytest.raises(ProfileError):
         load(str(tmp_path), "p")
-
-
-def test_the_names_of_profiles(tmp_path: Path) -> None:
-    write(tmp_path, RIGHT)
-    write(tmp_path, RIGHT, "q")
-    (tmp_path / "profiles/empty").mkdir()
-    assert profiles.names(str(tmp_path)) == ["p", "q"]
-    assert profiles.names(str(tmp_path / "profiles/q")) == ["p", "q"]
-    assert profiles.names(str(tmp_path / "nothing")) == []
